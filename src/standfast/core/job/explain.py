@@ -1,0 +1,260 @@
+"""
+What a job says about itself: why it is as it is, what comes next, which moves it allows, what would settle a doubt.
+
+Pure, beside `plan`, so that API, command line and pages give the same words. Belongs here: reasons and sentences that
+follow from the record. Not here: how they are laid out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+import msgspec
+
+from standfast.core.job.attempt import StopCause
+from standfast.core.job.decisions import DECISIONS
+from standfast.core.job.inputs import Cancel, Resolve, Resume, Suspend
+from standfast.core.job.state import Doubt, Job, Phase
+
+REASONS: Mapping[Phase, tuple[str, ...]] = {
+    Phase.QUEUED: ("AwaitingTurn", "StartTimeAhead"),
+    Phase.LAUNCHING: ("AwaitingAnswer", "Starting"),
+    Phase.RUNNING: ("Running", "ContactLost"),
+    Phase.STOPPING: (
+        "CancelRequested",
+        "SuspendRequested",
+        "DeadlinePassed",
+        "StartDeadlinePassed",
+        "AttemptLost",
+    ),
+    Phase.BACKING_OFF: ("RetryBackoff",),
+    Phase.SUSPENDED: ("Suspended",),
+    Phase.UNCERTAIN: tuple(doubt.value for doubt in Doubt),
+    Phase.SUCCEEDED: ("Succeeded",),
+    Phase.FAILED: ("Failed",),
+    Phase.CANCELLED: ("Cancelled",),
+}
+"""The closed list of reasons per phase; documented, never renamed."""
+
+_STOP_REASONS = {
+    StopCause.CANCEL: "CancelRequested",
+    StopCause.SUSPEND: "SuspendRequested",
+    StopCause.DEADLINE: "DeadlinePassed",
+    StopCause.START_DEADLINE: "StartDeadlinePassed",
+    StopCause.LOST: "AttemptLost",
+}
+
+
+class Waiting(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True):
+    """
+    What a queued job waits for, as the runtime counts it: who holds the slots, and how many stand before it.
+    """
+
+    limit: str
+    slots: int
+    active: int
+    ahead: int | None = None
+
+
+class Why(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True):
+    """
+    The reason for a phase. needs: `nothing`, `proof` (an engine's answer), or `person`.
+    """
+
+    reason: str
+    message: str
+    since: datetime
+    needs: str = "nothing"
+
+
+class Next(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True):
+    """
+    What we do next, and when if that is known.
+    """
+
+    action: str
+    at: datetime | None = None
+
+
+class Move(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True):
+    """
+    One verb, whether it is allowed now, and if not, why not.
+    """
+
+    verb: str
+    allowed: bool
+    why: str | None = None
+
+
+def why(job: Job, waiting: Waiting | None = None) -> Why:
+    """
+    Why the job is in its phase, in one word and one sentence.
+    """
+    reason, message, needs = _WHY[job.phase](job, waiting)
+    since = job.attempt.contact_lost_at if reason == "ContactLost" else job.phase_since
+    return Why(reason=reason, message=message, since=since or job.phase_since, needs=needs)
+
+
+_Told = tuple[str, str, str]
+
+
+def _queued(job: Job, waiting: Waiting | None) -> _Told:
+    if job.spec.start_at is not None and job.wake_at is not None:
+        return "StartTimeAhead", f"not before {job.spec.start_at.isoformat()}", "nothing"
+    if waiting is None:
+        return "AwaitingTurn", f"waits for its turn in queue {job.spec.queue}", "nothing"
+    place = "" if waiting.ahead is None else f", {waiting.ahead} before it"
+    return (
+        "AwaitingTurn",
+        f"{waiting.active} of {waiting.slots} slots of {waiting.limit} in use{place}",
+        "nothing",
+    )
+
+
+def _launching(job: Job, _: Waiting | None) -> _Told:
+    attempt = job.attempt
+    if attempt.seen_at is not None:
+        return (
+            "Starting",
+            f"the engine has it and is starting it ({attempt.engine_status or 'no detail'})",
+            "nothing",
+        )
+    again = f", send {attempt.sends}" if attempt.sends > 1 else ""
+    return "AwaitingAnswer", f"{attempt.handle} was stored, then sent{again}; no answer yet", "proof"
+
+
+def _running(job: Job, _: Waiting | None) -> _Told:
+    attempt = job.attempt
+    if attempt.contact_lost_at is not None:
+        return "ContactLost", f"the engine does not answer about it: {attempt.contact_lost_because}", "proof"
+    return "Running", f"the engine says {attempt.engine_status or 'it is there'}", "nothing"
+
+
+def _stopping(job: Job, _: Waiting | None) -> _Told:
+    stop = job.attempt.stop
+    assert stop is not None
+    by = f" by {stop.by}" + (f": {stop.reason}" if stop.reason else "")
+    return _STOP_REASONS[stop.cause], f"stop asked{by}; waits until nothing of it is alive", "proof"
+
+
+def _backing_off(job: Job, _: Waiting | None) -> _Told:
+    failure = job.attempt.failure
+    what = f"{failure.failure_class}: {failure.message}" if failure else "it failed"
+    return "RetryBackoff", f"attempt {job.attempt.number} failed ({what}); {job.because}", "nothing"
+
+
+def _suspended(job: Job, _: Waiting | None) -> _Told:
+    return "Suspended", job.because or "suspended", "person"
+
+
+def _uncertain(job: Job, _: Waiting | None) -> _Told:
+    assert job.uncertain is not None
+    return job.uncertain.doubt.value, job.uncertain.message, "proof"
+
+
+def _succeeded(job: Job, _: Waiting | None) -> _Told:
+    return "Succeeded", f"attempt {job.attempt.number} succeeded", "nothing"
+
+
+def _failed(job: Job, _: Waiting | None) -> _Told:
+    failure = job.attempt.failure
+    what = f"{failure.failure_class} ({failure.code}): {failure.message}" if failure else "no detail"
+    return "Failed", f"{what}; {job.because}", "nothing"
+
+
+def _cancelled(job: Job, _: Waiting | None) -> _Told:
+    return "Cancelled", job.because or "cancelled", "nothing"
+
+
+_WHY: Mapping[Phase, Callable[[Job, Waiting | None], _Told]] = {
+    Phase.QUEUED: _queued,
+    Phase.LAUNCHING: _launching,
+    Phase.RUNNING: _running,
+    Phase.STOPPING: _stopping,
+    Phase.BACKING_OFF: _backing_off,
+    Phase.SUSPENDED: _suspended,
+    Phase.UNCERTAIN: _uncertain,
+    Phase.SUCCEEDED: _succeeded,
+    Phase.FAILED: _failed,
+    Phase.CANCELLED: _cancelled,
+}
+
+_NEXT: Mapping[Phase, str] = {
+    Phase.QUEUED: "launch when it is its turn",
+    Phase.LAUNCHING: "look for it on the engine",
+    Phase.RUNNING: "watch it",
+    Phase.STOPPING: "repeat the stop, and look whether it is gone",
+    Phase.BACKING_OFF: "put it back into its queue",
+    Phase.SUSPENDED: "wait for resume",
+    Phase.UNCERTAIN: "look again",
+}
+
+
+def next_of(job: Job) -> Next | None:
+    """
+    What happens next without anyone's doing; None once the job is final.
+    """
+    if job.phase.final:
+        return None
+    action = _NEXT[job.phase]
+    if job.phase is Phase.RUNNING and job.wake_at is not None:
+        action = "stop it at its deadline, unless it ends before"
+    return Next(action=action, at=job.wake_at)
+
+
+_VERBS: tuple[tuple[str, type], ...] = (
+    ("cancel", Cancel),
+    ("suspend", Suspend),
+    ("resume", Resume),
+    ("resolve", Resolve),
+)
+
+
+def moves(job: Job) -> tuple[Move, ...]:
+    """
+    Every verb a person might want, each with whether the job allows it now; from the decision table, so never wrong.
+    """
+    told = [_move(job, verb, command) for verb, command in _VERBS]
+    final = job.phase.final
+    told.append(Move(verb="retry", allowed=final, why=None if final else f"it is {job.phase}, not finished"))
+    told.append(Move(verb="delete", allowed=final, why=None if final else f"it is {job.phase}, not finished"))
+    return tuple(told)
+
+
+def _move(job: Job, verb: str, command: type) -> Move:
+    stop = job.attempts[-1].stop if job.attempts else None
+    allowed = (job.phase, command) in DECISIONS and not (job.phase.final and command is Cancel)
+    if job.phase is Phase.STOPPING and command is Suspend and stop and stop.cause is StopCause.CANCEL:
+        allowed = False
+    if allowed:
+        return Move(verb=verb, allowed=True)
+    return Move(verb=verb, allowed=False, why=f"a job that is {job.phase} does not allow it")
+
+
+def settles(job: Job) -> tuple[str, ...]:
+    """
+    What would settle the job's doubt, strongest first; empty when there is no doubt. At least one line per reason.
+    """
+    doubted = job.phase is Phase.UNCERTAIN or (job.attempts and job.attempt.contact_lost_at is not None)
+    if not doubted:
+        return ()
+    if job.uncertain is None:
+        return (
+            "the engine answers again: its word decides",
+            "a receipt or an exit status of the attempt is found",
+        )
+    attempt = job.attempt
+    found = f"{attempt.handle} is listed by the engine: adopted"
+    ended = f"a receipt, an exit status or an end report of {attempt.handle} is found: it decides"
+    absent = f"{attempt.handle} is proven absent by the engine life {attempt.incarnation}: sent again"
+    lost = f"{attempt.handle} is proven absent by the engine life {attempt.incarnation}: the attempt counts as lost"
+    gone = f"nothing of {attempt.handle} is alive any more, confirmed by the engine"
+    person = "a person says so: resolve --as absent | present | done, with the reason"
+    match job.uncertain.doubt:
+        case Doubt.SUBMIT_UNANSWERED | Doubt.ABSENCE_UNPROVEN:
+            return (found, ended, absent if attempt.seen_at is None else lost, person)
+        case Doubt.ENGINE_FORGOT:
+            return (found, ended, person)
+        case Doubt.STOP_UNCONFIRMED | Doubt.GONE_UNPROVEN:
+            return (gone, ended, person)

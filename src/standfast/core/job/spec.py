@@ -1,0 +1,170 @@
+"""
+What a user asks for, engine apart: the part of a job that never changes after acceptance.
+
+Belongs here: the spec's shape, its bounds, its canonical digest. Not here: what is inside `program`, which only the
+named engine understands and checks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+from standfast.core.errors import FieldError
+from standfast.core.failure import FailureClass, Rule
+from standfast.core.retry import RetryPolicy
+
+NAME = re.compile(r"[a-z0-9]([-a-z0-9._]{0,98}[a-z0-9])?")
+"""Job names, namespaces and queues: lower case, at most 100 characters, so that they fit every engine's own names."""
+
+PRIORITY_MAX = 1000
+LABELS_MAX = 64
+PROGRAM_BYTES_MAX = 2 * 1024 * 1024
+
+
+class Resources(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    What an attempt asks of its engine: memory in MiB, CPUs in whole or part cores; None leaves it to the engine.
+    """
+
+    memory_mib: int | None = None
+    cpus: float | None = None
+
+
+class Ttl(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    Seconds after the end until each kind of remainder goes; None keeps it.
+
+    compute: what the engine still holds for the attempts. logs: their output. record: the job itself, with all of it.
+    """
+
+    compute_s: float | None = None
+    logs_s: float | None = None
+    record_s: float | None = None
+
+
+class Spec(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    One piece of work for one engine.
+
+    engine: adapter name. program: the engine's own part. queue, priority (higher first, -1000..1000): whose turn it
+    is. start_at: not before. suspend: accept, but wait for resume. deadline_s: longest run of one attempt by the
+    engine's own times. start_deadline_s: longest wait of one attempt between its launch and its first sign of life.
+    stop_grace_s: from the request to stop until force. receipt: `required` makes an end without a receipt a failure.
+    exit_codes, failure_rules: the user's own classes, tried before the engine's.
+    """
+
+    engine: str = "process"
+    program: Mapping[str, Any] = {}
+    resources: Resources = Resources()
+    queue: str = "default"
+    priority: int = 0
+    start_at: datetime | None = None
+    suspend: bool = False
+    deadline_s: float | None = None
+    start_deadline_s: float | None = None
+    stop_grace_s: float = 10.0
+    retry: RetryPolicy = RetryPolicy()
+    receipt: Literal["optional", "required"] = "optional"
+    exit_codes: Mapping[int, FailureClass] = {}
+    failure_rules: tuple[Rule, ...] = ()
+    ttl: Ttl = Ttl()
+
+
+def digest(value: object) -> str:
+    """
+    The same text for the same meaning: SHA-256 over JSON with sorted keys and defaults left out.
+    """
+    return "sha256:" + hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()
+
+
+def check(spec: Spec, *, at: str = "/spec") -> list[FieldError]:
+    """
+    Every field out of bounds, with its JSON pointer below `at`; empty if the spec is sound.
+    """
+    wrong: list[FieldError] = []
+
+    def demand(good: bool, pointer: str, message: str, code: str = "out_of_range") -> None:
+        if not good:
+            wrong.append(FieldError(at + pointer, code, message))
+
+    demand(bool(NAME.fullmatch(spec.engine)), "/engine", "must be the name of an engine", "malformed")
+    demand(bool(NAME.fullmatch(spec.queue)), "/queue", _NAME_RULE, "malformed")
+    demand(abs(spec.priority) <= PRIORITY_MAX, "/priority", f"must be -{PRIORITY_MAX}..{PRIORITY_MAX}")
+    demand(_over(spec.deadline_s, 0), "/deadline_s", "must be more than 0 seconds")
+    demand(_over(spec.start_deadline_s, 0), "/start_deadline_s", "must be more than 0 seconds")
+    demand(0 <= spec.stop_grace_s <= 86_400, "/stop_grace_s", "must be 0..86400 seconds")
+    demand(
+        spec.start_at is None or spec.start_at.tzinfo is not None,
+        "/start_at",
+        "must name its UTC offset",
+        "malformed",
+    )
+    demand(_over(spec.resources.memory_mib, 0), "/resources/memory_mib", "must be more than 0 MiB")
+    demand(_over(spec.resources.cpus, 0), "/resources/cpus", "must be more than 0")
+    for name in ("compute_s", "logs_s", "record_s"):
+        value = getattr(spec.ttl, name)
+        demand(value is None or value >= 0, f"/ttl/{name}", "must be 0 seconds or more, or null")
+    retry = spec.retry
+    demand(1 <= retry.max_attempts <= 100, "/retry/max_attempts", "must be 1..100")
+    demand(0 <= retry.backoff_base_s <= 86_400, "/retry/backoff_base_s", "must be 0..86400 seconds")
+    demand(0 <= retry.backoff_cap_s <= 604_800, "/retry/backoff_cap_s", "must be 0..604800 seconds")
+    for failure_class, mitigation in retry.mitigate.items():
+        where = f"/retry/mitigate/{failure_class}"
+        demand(mitigation.memory_factor > 1, f"{where}/memory_factor", "must be more than 1")
+        demand(_over(mitigation.memory_max_mib, 0), f"{where}/memory_max_mib", "must be more than 0 MiB")
+    for code in spec.exit_codes:
+        demand(1 <= code <= 255, f"/exit_codes/{code}", "exit codes are 1..255")
+    for index, rule in enumerate(spec.failure_rules):
+        demand(_compiles(rule.text), f"/failure_rules/{index}/text", "is not a regular expression", "malformed")
+    demand(
+        len(msgspec.json.encode(spec.program)) <= PROGRAM_BYTES_MAX,
+        "/program",
+        "is larger than 2 MiB",
+        "too_large",
+    )
+    return wrong
+
+
+_NAME_RULE = "must be 1..100 of a-z 0-9 - . _ and begin and end with a letter or digit"
+
+
+def check_names(name: str, namespace: str, labels: Mapping[str, str]) -> list[FieldError]:
+    """
+    Every wrong name, namespace or label, with its JSON pointer.
+    """
+    wrong = [
+        FieldError(pointer, "malformed", _NAME_RULE)
+        for pointer, value in (("/name", name), ("/namespace", namespace))
+        if not NAME.fullmatch(value)
+    ]
+    if len(labels) > LABELS_MAX:
+        wrong.append(FieldError("/labels", "out_of_range", f"at most {LABELS_MAX} labels"))
+    for key, value in labels.items():
+        if not 1 <= len(key) <= 100 or "=" in key or "," in key or len(value) > 200 or "," in value:
+            pointer = "/labels/" + key.replace("~", "~0").replace("/", "~1")
+            wrong.append(
+                FieldError(
+                    pointer,
+                    "malformed",
+                    "keys are 1..100 characters without = and ,; values at most 200 without ,",
+                )
+            )
+    return wrong
+
+
+def _over(value: float | None, least: float) -> bool:
+    return value is None or value > least
+
+
+def _compiles(text: str | None) -> bool:
+    try:
+        re.compile(text or "")
+    except re.error:
+        return False
+    return True

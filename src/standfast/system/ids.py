@@ -1,0 +1,57 @@
+"""
+Fresh identities from the machine's clock and generator.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+
+_DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def base32(number: int, length: int) -> str:
+    """
+    `number` in Crockford's base 32, lower case, `length` digits, most significant first.
+    """
+    digits = []
+    for _ in range(length):
+        number, digit = divmod(number, 32)
+        digits.append(_DIGITS[digit])
+    return "".join(reversed(digits))
+
+
+class SystemIds:
+    """
+    Time-ordered uids (48 bits of milliseconds, 80 of randomness that counts up within one millisecond).
+
+    Source of the layout: the ULID specification, "Monotonicity".
+    """
+
+    def __init__(self) -> None:
+        self._last_ms = 0
+        self._tail = 0
+
+    def job_uid(self) -> str:
+        """
+        `job_` and 26 digits; strictly growing within this process, also if the clock is set back.
+        """
+        now_ms = time.time_ns() // 1_000_000
+        if now_ms > self._last_ms:
+            self._last_ms = now_ms
+            self._tail = secrets.randbits(79)
+        else:
+            self._tail += 1 + secrets.randbits(16)
+        return "job_" + base32((self._last_ms << 80) | self._tail, 26)
+
+    def request_id(self) -> str:
+        """
+        32 hex digits.
+        """
+        return secrets.token_hex(16)
+
+    def secret(self) -> str:
+        """
+        43 characters, 256 bits.
+        """
+        return secrets.token_urlsafe(32)
