@@ -4,6 +4,7 @@ One try at a job: numbered from 1, named by its handle, never overwritten.
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from enum import StrEnum
 
@@ -12,6 +13,8 @@ import msgspec
 from standfast.core.failure import Failure
 from standfast.core.job.evidence import Ending, Evidence
 from standfast.core.job.spec import Resources
+
+_HANDLE = re.compile(r"sf-([a-z0-9]+)-([1-9][0-9]*)")
 
 EVIDENCE_MAX = 32
 """Pieces of evidence kept per attempt, so that a flapping engine cannot grow a job without bound."""
@@ -22,6 +25,14 @@ def handle_of(uid: str, number: int) -> str:
     The name an engine knows attempt `number` of job `uid` by: `[a-z0-9-]`, at most 63 characters, the same every time.
     """
     return f"sf-{uid.removeprefix('job_')}-{number}"
+
+
+def uid_and_number(handle: str) -> tuple[str, int] | None:
+    """
+    The job uid and attempt number that `handle_of` made the handle from; None for a name that is not ours.
+    """
+    match = _HANDLE.fullmatch(handle)
+    return (f"job_{match[1]}", int(match[2])) if match else None
 
 
 class StopCause(StrEnum):

@@ -223,7 +223,10 @@ def _ended_stopping(job: Job, given: Ended, now: datetime) -> Events:
 
 
 def _absent_stopping(job: Job, given: Absent, now: datetime) -> Events:
-    if given.proven and given.incarnation == job.attempt.incarnation:
+    """
+    Absent is not dead: only once the engine will refuse the handle for good can no send still on its way start it.
+    """
+    if given.proven and given.final and given.incarnation == job.attempt.incarnation:
         return close(job, end_without_report(job, source=given.by, now=now), source=given.by)
     return _unconfirmed(job, "the engine does not know it, which does not prove that it is dead", given.by, now)
 
@@ -237,7 +240,7 @@ def _unreachable_stopping(job: Job, given: Unreachable, now: datetime) -> Events
 
 
 def _unconfirmed(job: Job, message: str, source: str, now: datetime) -> Events:
-    if timers.past_stop_patience(job, now):
+    if job.phase is Phase.STOPPING and timers.past_stop_patience(job, now):
         return (e.BecameUncertain(doubt=Doubt.STOP_UNCONFIRMED, message=message, source=source),)
     return NOTHING
 
@@ -270,8 +273,8 @@ def _absent_uncertain(job: Job, given: Absent, now: datetime) -> Events:
     quiet = (now - job.attempt.sent_at).total_seconds() >= given.quiet_s
     if not (proven and quiet):
         return NOTHING
-    if cause is not None or job.attempt.seen_at is not None:
-        return close(job, end_without_report(job, source=given.by, now=now), source=given.by)
+    if cause is not None:
+        return _absent_stopping(job, given, now)
     return _absent_launching(job, given, now)
 
 

@@ -83,7 +83,9 @@ def wake_at(job: Job, now: datetime) -> datetime | None:
                 overdue = now + timedelta(seconds=LAUNCH_ANSWER_S)
             if job.spec.start_deadline_s is None:
                 return overdue
-            return max(min(overdue, job.attempt.begun_at + timedelta(seconds=job.spec.start_deadline_s)), now)
+            deadline = job.attempt.begun_at + timedelta(seconds=job.spec.start_deadline_s)
+            # Past it and still launching: an outage is being left out of the wait, so ask again soon.
+            return min(overdue, deadline if deadline > now else now + timedelta(seconds=LOOK_AGAIN_MIN_S))
         case Phase.RUNNING:
             began = job.attempt.started_at or job.attempt.seen_at
             if job.spec.deadline_s is None or began is None:
