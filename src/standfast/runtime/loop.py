@@ -1,0 +1,190 @@
+"""
+The loop: whoever is due gets a turn, whoever is queued gets a slot, whoever runs is watched, until told to stop.
+
+Belongs here: the tasks and their order at start and stop. A start reads the store like any other turn: there is no
+recovery mode.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+
+from standfast.core.errors import Unavailable
+from standfast.core.job.actions import Halt, Look, Remove
+from standfast.core.job.explain import Waiting
+from standfast.core.job.inputs import Due, Outage
+from standfast.core.job.machine import Step, step
+from standfast.core.job.state import Job
+from standfast.runtime.admission import Admission
+from standfast.runtime.lane import Lane
+from standfast.runtime.observer import Observer
+from standfast.runtime.sweep import Sweep
+from standfast.runtime.turn import commit
+from standfast.runtime.world import TURN, World
+
+log = structlog.get_logger(__name__)
+
+RETRY_S = 1.0
+"""Wait after a store or an engine did not answer before it is asked again."""
+
+COOL_S = 5.0
+"""A due job whose turn changed nothing and set no later wake time is left alone this long."""
+
+
+class Loop:
+    """
+    The running control plane over a wired world.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._outages: tuple[Outage, ...] = ()
+        self.fence = 0
+        self._lanes = {name: Lane(world, engine, self._moved) for name, engine in world.engines.items()}
+        self._observers = {name: Observer(world, lane) for name, lane in self._lanes.items()}
+        self._admission = Admission(world)
+        self._sweep = Sweep(world, self._lanes)
+        self._cooling: dict[str, datetime] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._failed: str | None = None
+
+    async def start(self) -> None:
+        """
+        Begin an epoch, open the engines, and go.
+
+        Raises:
+            Unavailable: The store is held by another process, or cannot be read; nothing was started.
+        """
+        epoch = await self._world.store.begin(self._world.clock.now())
+        self.fence, self._outages = epoch.fence, epoch.outages
+        watched = await self._world.store.watched()
+        for name, engine in self._world.engines.items():
+            observer = self._observers[name]
+            await engine.open(observer.hint)
+            observer.load(one for one in watched if one.engine == name)
+        log.info("started", fence=self.fence, watched=len(watched), outages=len(self._outages))
+        self._run("due", self._take_due())
+        for name, lane in self._lanes.items():
+            self._run(f"observe {name}", self._observers[name].run())
+            self._run(f"admit {name}", self._admit(lane))
+        self._run("sweep", self._sweep.run())
+
+    async def stop(self) -> None:
+        """
+        Take no new work, wait for the calls under way, let go. What runs on engines goes on.
+        """
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for name, lane in self._lanes.items():
+            if not await lane.idle(self._world.limits.drain_s):
+                log.warning("drain_timeout", engine=name)
+                lane.abandon()
+        for engine in self._world.engines.values():
+            await engine.close()
+
+    async def watching(self) -> None:
+        """
+        Return once every attempt that was alive at the start has been looked at.
+        """
+        for observer in self._observers.values():
+            await observer.looked.wait()
+
+    @property
+    def trouble(self) -> str | None:
+        """
+        What keeps the loop from doing its work; None if nothing does.
+        """
+        return self._failed
+
+    async def waiting(self, job: Job) -> Waiting | None:
+        """
+        What a queued job waits for.
+        """
+        return await self._admission.waiting(job)
+
+    def _moved(self, steps: Sequence[Step]) -> None:
+        """
+        Follow steps that won, and act on them.
+        """
+        by_engine: dict[str, list[Step]] = {}
+        for s in steps:
+            by_engine.setdefault(s.after.spec.engine, []).append(s)
+        for name, some in by_engine.items():
+            if name in self._lanes:
+                self._observers[name].moved(some)
+                # A step without events only moved a wake time: whoever caused it acts by itself.
+                self._lanes[name].act(s for s in some if s.events and not isinstance(s.action, Look))
+
+    async def _take_due(self) -> None:
+        """
+        Turns by time: deadlines, backoffs, overdue answers, repeated stops, removals.
+        """
+        world = self._world
+        while True:
+            seen = world.wakeups.seen(TURN)
+            try:
+                next_at = await self._one_round()
+                self._failed = None
+            except Unavailable as error:
+                self._failed = f"store: {error}"
+                log.warning("store_unavailable", error=str(error))
+                next_at = world.clock.now() + timedelta(seconds=RETRY_S)
+                seen = world.wakeups.seen(TURN)
+            await world.wakeups.wait(TURN, seen=seen, until=next_at)
+
+    async def _one_round(self) -> datetime | None:
+        """
+        One batch of due jobs; returns when to come back.
+        """
+        world, now = self._world, self._world.clock.now()
+        self._cooling = {uid: at for uid, at in self._cooling.items() if at > now}
+        due = await world.store.due(now, limit=world.limits.batch, skip=self._cooling.keys())
+        steps = [step(job, Due(outages=self._outages), now) for job in due.jobs]
+        changed = [s for s in steps if s.events or (s.before is not None and s.after.wake_at != s.before.wake_at)]
+        answers = await commit(world, changed)
+        won = {answer.uid for answer in answers if isinstance(answer, Job)}
+        for s in steps:
+            if s.after.uid not in won:
+                self._cooling[s.after.uid] = now + timedelta(seconds=COOL_S)
+        self._moved([s for s in steps if s.after.uid in won])
+        for s in steps:
+            if not s.events and isinstance(s.action, Look | Halt | Remove) and s.after.spec.engine in self._lanes:
+                self._lanes[s.after.spec.engine].act((s,))
+        later = [at for at in (due.next_at, *self._cooling.values()) if at is not None]
+        if len(due.jobs) == world.limits.batch:
+            return now
+        return min(later, default=None)
+
+    async def _admit(self, lane: Lane) -> None:
+        """
+        Slots for the engine's queued jobs, whenever something may have freed one.
+        """
+        world = self._world
+        while True:
+            seen, until = world.wakeups.seen(TURN), None
+            try:
+                won = await self._admission.admit(lane.engine)
+                self._moved(won)
+                if won:
+                    continue
+            except (Unavailable, TimeoutError) as error:
+                log.warning("admission_waits", engine=lane.engine.name, error=str(error))
+                until = world.clock.now() + timedelta(seconds=RETRY_S)
+                seen = world.wakeups.seen(TURN)
+            await world.wakeups.wait(TURN, seen=seen, until=until)
+
+    def _run(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        task.add_done_callback(self._ended)
+        self._tasks.append(task)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and task.exception() is not None:
+            self._failed = f"task {task.get_name()} died: {task.exception()}"
+            log.critical("loop_task_died", task=task.get_name(), exc_info=task.exception())

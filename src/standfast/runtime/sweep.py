@@ -1,0 +1,87 @@
+"""
+Orphans: runs that an engine shows under our handles though no job wants them any more.
+
+A launch delayed in the network can start after its job was cancelled, so prevention is not enough. Only what is known
+to be superseded is stopped; a run whose job nobody knows is reported and left alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+import structlog
+
+from standfast.core.errors import StandfastError
+from standfast.core.job.attempt import uid_and_number
+from standfast.core.job.observation import Present
+from standfast.core.job.state import Job
+from standfast.ports.engine import Capability
+from standfast.runtime.lane import Lane
+from standfast.runtime.world import World
+
+log = structlog.get_logger(__name__)
+
+BATCH = 500
+
+
+class Sweep:
+    """
+    Looks through the handles of every engine that can list them, now and then.
+    """
+
+    def __init__(self, world: World, lanes: Mapping[str, Lane]) -> None:
+        self._world = world
+        self._lanes = lanes
+        self.unknown: set[str] = set()
+
+    async def run(self) -> None:
+        """
+        Sweep until cancelled.
+        """
+        while True:
+            for lane in self._lanes.values():
+                try:
+                    await self.sweep(lane)
+                except (StandfastError, TimeoutError) as error:
+                    log.warning("sweep_failed", engine=lane.engine.name, error=str(error))
+            await self._world.clock.sleep(self._world.limits.sweep_every_s)
+
+    async def sweep(self, lane: Lane) -> int:
+        """
+        Stop the superseded runs of one engine; returns how many were asked to stop.
+        """
+        if Capability.LISTS not in lane.engine.capabilities:
+            return 0
+        async with asyncio.timeout(self._world.limits.call_timeout_s):
+            handles = list(await lane.engine.handles())
+        stopped = 0
+        for start in range(0, len(handles), BATCH):
+            stopped += await self._sweep_some(lane, handles[start : start + BATCH])
+        return stopped
+
+    async def _sweep_some(self, lane: Lane, handles: list[str]) -> int:
+        ours = {handle: named for handle in handles if (named := uid_and_number(handle)) is not None}
+        jobs = {job.uid: job for job in await self._world.store.load([uid for uid, _ in ours.values()])}
+        suspects: dict[str, Job] = {}
+        for handle, (uid, number) in ours.items():
+            job = jobs.get(uid)
+            if job is None:
+                if handle not in self.unknown:
+                    log.warning("run_without_job", engine=lane.engine.name, handle=handle)
+                self.unknown.add(handle)
+            elif superseded(job, number):
+                suspects[handle] = job
+        alive = [h for h, seen in (await lane.look(list(suspects))).items() if isinstance(seen, Present)]
+        for handle in alive:
+            log.warning("orphan_stopped", engine=lane.engine.name, handle=handle)
+            async with asyncio.timeout(self._world.limits.call_timeout_s):
+                await lane.engine.halt(handle, grace_s=suspects[handle].spec.stop_grace_s)
+        return len(alive)
+
+
+def superseded(job: Job, number: int) -> bool:
+    """
+    Whether attempt `number` must not be alive: the job is final, or has gone on to a later attempt.
+    """
+    return job.phase.final or number < len(job.attempts) or not job.phase.holds_slot
