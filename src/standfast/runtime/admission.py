@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from standfast.core.errors import Unavailable
 from standfast.core.job.explain import Waiting
 from standfast.core.job.inputs import Admit
 from standfast.core.job.machine import Step, step
@@ -92,6 +91,3 @@ def _active(slots: Sequence[Slot], *, engine: str | None = None, queue: str | No
         for s in slots
         if s.phase.holds_slot and (engine is None or s.engine == engine) and (queue is None or s.queue == queue)
     )
-
-
-EngineSilent = (Unavailable, TimeoutError)

@@ -6,7 +6,7 @@ Belongs here: what API, command line and embedded callers share. Not here: HTTP,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -59,11 +59,12 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
 
 class Intake:
     """
-    The door for commands.
+    The door for commands. moved: told of every step that won, so that what it asks for is done at once.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, moved: Callable[[Sequence[Step]], None] | None = None) -> None:
         self._world = world
+        self._moved = moved
 
     async def submit(self, submission: Submission, *, by: str) -> Accepted:
         """
@@ -122,6 +123,8 @@ class Intake:
                 return job
             (committed,) = await self._commit([taken])
             if isinstance(committed, Job):
+                if self._moved is not None:
+                    self._moved((taken,))
                 return committed
         raise Unavailable(f"{uid} changes too fast just now", code="store_busy", retry_after_s=0.1)
 

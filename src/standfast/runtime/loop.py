@@ -45,7 +45,7 @@ class Loop:
         self._world = world
         self._outages: tuple[Outage, ...] = ()
         self.fence = 0
-        self._lanes = {name: Lane(world, engine, self._moved) for name, engine in world.engines.items()}
+        self._lanes = {name: Lane(world, engine, self.moved) for name, engine in world.engines.items()}
         self._observers = {name: Observer(world, lane) for name, lane in self._lanes.items()}
         self._admission = Admission(world)
         self._sweep = Sweep(world, self._lanes)
@@ -63,14 +63,12 @@ class Loop:
         epoch = await self._world.store.begin(self._world.clock.now())
         self.fence, self._outages = epoch.fence, epoch.outages
         watched = await self._world.store.watched()
-        for name, engine in self._world.engines.items():
-            observer = self._observers[name]
-            await engine.open(observer.hint)
+        for name, observer in self._observers.items():
             observer.load(one for one in watched if one.engine == name)
         log.info("started", fence=self.fence, watched=len(watched), outages=len(self._outages))
         self._run("due", self._take_due())
         for name, lane in self._lanes.items():
-            self._run(f"observe {name}", self._observers[name].run())
+            self._run(f"observe {name}", self._observe(lane, self._observers[name]))
             self._run(f"admit {name}", self._admit(lane))
         self._run("sweep", self._sweep.run())
 
@@ -108,9 +106,9 @@ class Loop:
         """
         return await self._admission.waiting(job)
 
-    def _moved(self, steps: Sequence[Step]) -> None:
+    def moved(self, steps: Sequence[Step]) -> None:
         """
-        Follow steps that won, and act on them.
+        Follow steps that won, whoever caused them, and do what they ask for.
         """
         by_engine: dict[str, list[Step]] = {}
         for s in steps:
@@ -149,17 +147,29 @@ class Loop:
         changed = [s for s in steps if s.events or (s.before is not None and s.after.wake_at != s.before.wake_at)]
         answers = await commit(world, changed)
         won = {answer.uid for answer in answers if isinstance(answer, Job)}
-        for s in steps:
-            if s.after.uid not in won:
-                self._cooling[s.after.uid] = now + timedelta(seconds=COOL_S)
-        self._moved([s for s in steps if s.after.uid in won])
+        unchanged = {s.after.uid for s in steps}.difference(s.after.uid for s in changed)
+        self._cooling.update(dict.fromkeys(unchanged, now + timedelta(seconds=COOL_S)))
+        self.moved([s for s in steps if s.after.uid in won])
         for s in steps:
             if not s.events and isinstance(s.action, Look | Halt | Remove) and s.after.spec.engine in self._lanes:
                 self._lanes[s.after.spec.engine].act((s,))
         later = [at for at in (due.next_at, *self._cooling.values()) if at is not None]
-        if len(due.jobs) == world.limits.batch:
+        if len(due.jobs) == world.limits.batch or len(won) < len(changed):
             return now
         return min(later, default=None)
+
+    async def _observe(self, lane: Lane, observer: Observer) -> None:
+        """
+        Open the engine, however long that takes, and watch.
+        """
+        while True:
+            try:
+                await lane.engine.open(observer.hint)
+                break
+            except Unavailable as error:
+                log.warning("engine_unavailable", engine=lane.engine.name, error=error.message)
+                await self._world.clock.sleep(RETRY_S)
+        await observer.run()
 
     async def _admit(self, lane: Lane) -> None:
         """
@@ -170,7 +180,7 @@ class Loop:
             seen, until = world.wakeups.seen(TURN), None
             try:
                 won = await self._admission.admit(lane.engine)
-                self._moved(won)
+                self.moved(won)
                 if won:
                     continue
             except (Unavailable, TimeoutError) as error:

@@ -91,6 +91,9 @@ def wake_at(job: Job, now: datetime) -> datetime | None:
             if job.spec.deadline_s is None or began is None:
                 return None
             return began + timedelta(seconds=job.spec.deadline_s)
+        case Phase.STOPPING if now == job.phase_since:
+            # Just asked for: whoever reads the row next must act, also after a crash right here.
+            return now
         case Phase.STOPPING:
             return now + timedelta(seconds=STOP_REPEAT_S)
         case Phase.BACKING_OFF:
