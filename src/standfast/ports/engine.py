@@ -9,7 +9,9 @@ look confirms an end; `halt` may be repeated without harm.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
@@ -18,6 +20,8 @@ from standfast.core.errors import FieldError
 from standfast.core.job.inputs import Remainder
 from standfast.core.job.observation import Observation
 from standfast.core.job.spec import Resources, Spec
+from standfast.ports.clock import Clock
+from standfast.ports.ids import Ids
 
 
 class Capability(StrEnum):
@@ -65,6 +69,25 @@ class Chunk(msgspec.Struct, frozen=True):
 
 
 Hint = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class EngineContext:
+    """
+    What an engine may build on: its folder (its own, durable, local), the small ports, and its own settings.
+
+    launches: calls to launch that will be under way at once. options: by name, the engine checks them.
+    """
+
+    folder: Path
+    clock: Clock
+    ids: Ids
+    launches: int = 8
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+Build = Callable[[EngineContext], "Engine"]
+"""What the entry-point group `standfast.engines` names; must neither block nor touch the world before `open`."""
 
 
 class Engine(Protocol):
