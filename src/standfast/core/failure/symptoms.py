@@ -29,12 +29,13 @@ class Symptoms(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_onl
     @property
     def headline(self) -> str:
         """
-        One line that a person would quote: the message if there is one, else the exit.
+        One line that a person would quote: how it ended, and the last line of its message.
         """
-        if self.text:
-            return self.text.strip().splitlines()[-1][:300] if self.text.strip() else "no message"
+        how = None
         if self.signal is not None:
-            return f"killed by signal {self.signal}"
-        if self.exit_code is not None:
-            return f"exit status {self.exit_code}"
-        return self.word or "no message"
+            how = f"killed by signal {self.signal}"
+        elif self.exit_code is not None:
+            how = f"exit status {self.exit_code}"
+        lines = (self.text or "").strip().splitlines()
+        last = lines[-1].strip()[:300] if lines else None
+        return ": ".join(part for part in (how, last) if part) or self.word or "no message"

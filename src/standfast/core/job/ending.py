@@ -145,7 +145,10 @@ def _judge(spec: Spec, attempt: Attempt, ended: Ended, telling: Finding | None) 
     stop = attempt.stop
     if telling is not None and telling.ending is Ending.SUCCEEDED:
         by_receipt = telling.rank is Rank.RECEIPT
-        if by_receipt or not (ended.stopped and stop is not None):
+        if ended.stopped and stop is None and not by_receipt:
+            message = "it ended after somebody else asked it to stop, and left no receipt of completed work"
+            return Ending.FAILED, Failure.of(FailureClass.CANCELLED_OUTSIDE, "stopped_outside", message)
+        if by_receipt or not ended.stopped:
             if spec.receipt == "required" and not by_receipt:
                 message = "it ended well by its exit status but left no receipt, and the spec requires one"
                 return Ending.FAILED, Failure.of(FailureClass.UNKNOWN, "receipt_missing", message)

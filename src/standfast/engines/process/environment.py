@@ -7,15 +7,15 @@ Belongs here: building it, purely. The control plane's own environment is never 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from standfast.engines.process.launcher import JOB_COOKIE
-from standfast.engines.process.root import Root
 
-ALLOWED = ("PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR")
+ALLOWED = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR")
 
 
 def build(
-    root: Root,
+    run_directory: Path,
     handle: str,
     spec: Mapping[str, str],
     *,
@@ -34,7 +34,6 @@ def build(
         attempt: Number from 1. fence: grows with every lease, so that a job can guard its own writes.
         stop_grace_s: Seconds between TERM and KILL.
     """
-    run_directory = root.run_directory(handle)
     own = {
         "STANDFAST_JOB": job,
         "STANDFAST_ATTEMPT": str(attempt),

@@ -17,11 +17,9 @@ import msgspec
 
 from standfast.core.errors import FieldError
 from standfast.core.job.spec import Spec
+from standfast.engines.process import environment
 from standfast.engines.process.launcher import Command
 from standfast.ports.engine import Order
-
-INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR")
-"""All that a job sees of the control plane's own environment."""
 
 DRIVER = Path(__file__).with_name("driver.py")
 """Our runner: claims the attempt, runs a Python script as `__main__`, leaves a receipt."""
@@ -111,11 +109,11 @@ def parse(spec: Spec) -> Program | FieldError:
         return FieldError(f"/spec/program{pointer}", "malformed", message)
 
 
-def command(order: Order, program: Program, *, run_directory: Path, environment: Mapping[str, str]) -> Command:
+def command(order: Order, program: Program, *, run_directory: Path, base: Mapping[str, str]) -> Command:
     """
     The command of one attempt; the same order always gives the same one.
 
-    environment: the control plane's own, of which only `INHERITED` is passed on.
+    base: the control plane's own environment, of which only a short allow-list is passed on.
     """
     argv = program.argv
     if program.script is not None:
@@ -129,10 +127,19 @@ def command(order: Order, program: Program, *, run_directory: Path, environment:
         rlimits["nofile"] = (program.open_files_max, program.open_files_max)
     if program.memory_limit == "address_space" and order.resources.memory_mib is not None:
         rlimits["as"] = (order.resources.memory_mib << 20, order.resources.memory_mib << 20)
-    env = {name: environment[name] for name in INHERITED if name in environment}
-    env.setdefault("PATH", os.defpath)
-    env.update(program.env)
-    env.update(identity(order, run_directory))
+    told = {"STANDFAST_JOB_NAME": order.name, "STANDFAST_NAMESPACE": order.namespace}
+    if order.resources.memory_mib is not None:
+        told["STANDFAST_MEMORY_MIB"] = str(order.resources.memory_mib)
+    env = environment.build(
+        run_directory,
+        order.handle,
+        {"PATH": os.defpath, **told, **program.env} if "PATH" not in base else {**told, **program.env},
+        base=base,
+        job=order.uid,
+        attempt=order.attempt,
+        fence=order.attempt,
+        stop_grace_s=order.spec.stop_grace_s,
+    )
     return Command(
         argv=argv,
         env=env,
@@ -146,26 +153,6 @@ def command(order: Order, program: Program, *, run_directory: Path, environment:
     )
 
 
-def identity(order: Order, run_directory: Path) -> dict[str, str]:
-    """
-    What a job may know about itself; the attempt's handle is also how its processes are found again.
-    """
-    told = {
-        "STANDFAST_JOB": order.uid,
-        "STANDFAST_JOB_NAME": order.name,
-        "STANDFAST_NAMESPACE": order.namespace,
-        "STANDFAST_ATTEMPT": str(order.attempt),
-        "STANDFAST_ATTEMPT_ID": order.handle,
-        "STANDFAST_FENCE": str(order.attempt),
-        "STANDFAST_RUN_DIR": str(run_directory),
-        "STANDFAST_RECEIPT": str(run_directory / "receipt.json"),
-        "STANDFAST_STOP_GRACE": f"{order.spec.stop_grace_s:g}",
-    }
-    if order.resources.memory_mib is not None:
-        told["STANDFAST_MEMORY_MIB"] = str(order.resources.memory_mib)
-    return told
-
-
 def shown(made: Command) -> dict[str, Any]:
     """
     The command as plain JSON for people: values of the environment masked but for our own, since they may be secret.
@@ -173,7 +160,8 @@ def shown(made: Command) -> dict[str, Any]:
     plain = msgspec.to_builtins(made)
     assert isinstance(plain, dict)
     plain["env"] = {
-        name: value if name in INHERITED or name.startswith("STANDFAST_") else MASK for name, value in made.env.items()
+        name: value if name in environment.ALLOWED or name.startswith("STANDFAST_") else MASK
+        for name, value in made.env.items()
     }
     plain["shell_equivalent"] = shlex.join(made.argv)
     return plain

@@ -45,9 +45,7 @@ RULES: tuple[Rule, ...] = (
         code="connection",
         exceptions=("ConnectionError", "ConnectionRefusedError", "ConnectionResetError"),
     ),
-    Rule(
-        name="process/exception", failure_class=FailureClass.USER_ERROR, code="exception", exceptions=("BaseException",)
-    ),
+    Rule(name="process/exception", failure_class=FailureClass.USER_ERROR, code="exception", words=("exception",)),
     Rule(
         name="process/crash",
         failure_class=FailureClass.USER_ERROR,
