@@ -38,12 +38,13 @@ STORE_RETRY_S = 0.5
 
 class Lane:
     """
-    Calls to one engine. `moved` is told of every step that won, whoever caused it.
+    Calls to one engine, from the moment it is `opened`. `moved` is told of every step that won here.
     """
 
     def __init__(self, world: World, engine: Engine, moved: Callable[[Sequence[Step]], None]) -> None:
         self.engine = engine
         self.launching: set[str] = set()
+        self.opened = asyncio.Event()
         self._world = world
         self._moved = moved
         self._launches = asyncio.Semaphore(world.limits.launches)

@@ -48,7 +48,7 @@ class Loop:
         self._lanes = {name: Lane(world, engine, self.moved) for name, engine in world.engines.items()}
         self._observers = {name: Observer(world, lane) for name, lane in self._lanes.items()}
         self._admission = Admission(world)
-        self._sweep = Sweep(world, self._lanes)
+        self._sweep = Sweep(world)
         self._cooling: dict[str, datetime] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._failed: str | None = None
@@ -70,7 +70,7 @@ class Loop:
         for name, lane in self._lanes.items():
             self._run(f"observe {name}", self._observe(lane, self._observers[name]))
             self._run(f"admit {name}", self._admit(lane))
-        self._run("sweep", self._sweep.run())
+            self._run(f"sweep {name}", self._sweep.run(lane))
 
     async def stop(self) -> None:
         """
@@ -165,6 +165,7 @@ class Loop:
         while True:
             try:
                 await lane.engine.open(observer.hint)
+                lane.opened.set()
                 break
             except Unavailable as error:
                 log.warning("engine_unavailable", engine=lane.engine.name, error=error.message)
@@ -176,6 +177,7 @@ class Loop:
         Slots for the engine's queued jobs, whenever something may have freed one.
         """
         world = self._world
+        await lane.opened.wait()
         while True:
             seen, until = world.wakeups.seen(TURN), None
             try:

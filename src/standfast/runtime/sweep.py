@@ -8,8 +8,6 @@ to be superseded is stopped; a run whose job nobody knows is reported and left a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-
 import structlog
 
 from standfast.core.errors import StandfastError
@@ -27,24 +25,23 @@ BATCH = 500
 
 class Sweep:
     """
-    Looks through the handles of every engine that can list them, now and then.
+    Looks through the handles of every engine that can list them.
     """
 
-    def __init__(self, world: World, lanes: Mapping[str, Lane]) -> None:
+    def __init__(self, world: World) -> None:
         self._world = world
-        self._lanes = lanes
         self.unknown: set[str] = set()
 
-    async def run(self) -> None:
+    async def run(self, lane: Lane) -> None:
         """
-        Sweep until cancelled.
+        Sweep one engine, as soon as it is open and then now and then, until cancelled.
         """
+        await lane.opened.wait()
         while True:
-            for lane in self._lanes.values():
-                try:
-                    await self.sweep(lane)
-                except (StandfastError, TimeoutError) as error:
-                    log.warning("sweep_failed", engine=lane.engine.name, error=str(error))
+            try:
+                await self.sweep(lane)
+            except (StandfastError, TimeoutError) as error:
+                log.warning("sweep_failed", engine=lane.engine.name, error=str(error))
             await self._world.clock.sleep(self._world.limits.sweep_every_s)
 
     async def sweep(self, lane: Lane) -> int:

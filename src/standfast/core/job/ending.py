@@ -186,8 +186,8 @@ def _failure(spec: Spec, telling: Finding) -> Failure:
     """
     seen = telling.symptoms
     if seen is not None:
-        if seen.exit_code is not None and seen.exit_code in spec.exit_codes:
-            failure_class = spec.exit_codes[seen.exit_code]
+        failure_class = spec.exit_codes.get(str(seen.exit_code))
+        if failure_class is not None:
             return Failure.of(failure_class, f"exit_{seen.exit_code}", seen.headline, rule="spec/exit_codes")
         own = classify(spec.failure_rules, seen)
         if own.rule is not None:

@@ -71,7 +71,7 @@ class Spec(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=Tr
     stop_grace_s: float = 10.0
     retry: RetryPolicy = RetryPolicy()
     receipt: Literal["optional", "required"] = "optional"
-    exit_codes: Mapping[int, FailureClass] = {}
+    exit_codes: Mapping[str, FailureClass] = {}
     failure_rules: tuple[Rule, ...] = ()
     ttl: Ttl = Ttl()
 
@@ -119,7 +119,7 @@ def check(spec: Spec, *, at: str = "/spec") -> list[FieldError]:
         demand(mitigation.memory_factor > 1, f"{where}/memory_factor", "must be more than 1")
         demand(_over(mitigation.memory_max_mib, 0), f"{where}/memory_max_mib", "must be more than 0 MiB")
     for code in spec.exit_codes:
-        demand(1 <= code <= 255, f"/exit_codes/{code}", "exit codes are 1..255")
+        demand(code.isdecimal() and 1 <= int(code) <= 255, f"/exit_codes/{code}", "exit codes are 1..255")
     for index, rule in enumerate(spec.failure_rules):
         demand(_compiles(rule.text), f"/failure_rules/{index}/text", "is not a regular expression", "malformed")
     demand(

@@ -289,8 +289,10 @@ class ProcessEngine:
             with Inotify() as inotify:
                 inotify.add_watch(root.tickets, Mask.CLOSE_WRITE | Mask.MODIFY)
                 async for event in inotify:
-                    if event.name is not None and HANDLE.fullmatch(str(event.name)):
-                        hint(str(event.name))
+                    # A keeper writes through the name under which it made the file: `handle.pid.time.tmp`.
+                    handle = str(event.name or "").partition(".")[0]
+                    if HANDLE.fullmatch(handle):
+                        hint(handle)
         except OSError as error:
             # Hints are a convenience: without them the regular looks see everything a little later.
             log.warning("no_hints", engine=self._name, error=str(error))

@@ -71,7 +71,8 @@ def to_observation(
         by=by,
         incarnation=incarnation,
         state=o.RunState(look.state),
-        engine_status=look.state,
+        # Ending lasts a moment and is no news worth a write.
+        engine_status="running" if look.state == "ending" else look.state,
         engine_ref=_reference(look.ticket),
         started_at=_at(look.ticket.started.wall) if look.ticket and look.ticket.started else None,
         note=f"pids {', '.join(str(s.process.pid) for s in look.survivors)}" if look.survivors else None,
