@@ -227,8 +227,10 @@ def run(script: str, attempt: Attempt | None) -> None:
     except BaseException as error:
         if attempt is not None:
             attempt.end("failed", "exception", 1, error, script)
+        for link in chain(error):
+            link.__traceback__ = without_driver(link.__traceback__)
         # Not raised again: that would put our own frames on top of the script's traceback.
-        sys.excepthook(type(error), error, without_driver(error.__traceback__))
+        sys.excepthook(type(error), error, error.__traceback__)
         sys.exit(1)
     if attempt is not None:
         attempt.end("succeeded", "return", 0, None, script)

@@ -647,6 +647,7 @@ class Keeper:
             news = signal.sigwaitinfo(WATCHED)
             if news.si_signo != signal.SIGCHLD:
                 self.note(news)
+                os.kill(self.other, signal.SIGCONT)
                 os.kill(self.other, news.si_signo)
         if read_line(self.lock, GONE) is None:
             started = read_line(self.lock, STARTED)
@@ -732,10 +733,10 @@ class Keeper:
 
     def tell(self, *, main_only: bool) -> None:
         """
-        Ask with CONT and TERM: a stopped process would not hear TERM alone.
+        Ask with TERM, then CONT: a stopped process does not hear TERM alone, and must not run on before it does.
         """
         for pid, seen in descendants().items():
-            if (not main_only or pid == self.main) and send(pid, seen, signal.SIGCONT, signal.SIGTERM):
+            if (not main_only or pid == self.main) and send(pid, seen, signal.SIGTERM, signal.SIGCONT):
                 self.count(pid, seen[1])
 
     def kill(self) -> None:

@@ -16,6 +16,7 @@ Tickets and run directories are apart on purpose: deleting output must not re-op
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import msgspec
@@ -148,8 +149,8 @@ _INCARNATION = msgspec.json.Decoder(Incarnation)
 
 
 def _make_incarnation(path: Path, incarnation: Incarnation) -> None:
-    temporary = path / f"incarnation.{os.getpid()}.tmp"
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    temporary = path / f"incarnation.{os.getpid()}.{time.monotonic_ns()}.tmp"
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         os.write(fd, msgspec.json.encode(incarnation) + b"\n")
         os.fsync(fd)

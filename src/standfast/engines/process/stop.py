@@ -67,7 +67,7 @@ def stop(root: Root, handle: str, digest: str, *, at_once: bool = False) -> Over
             return Over(look)
         case Seen(basis="lock_held"):
             return _tell_keepers(root, look, at_once=at_once)
-    numbers = (signal.SIGKILL,) if at_once else (signal.SIGCONT, signal.SIGTERM)
+    numbers = (signal.SIGKILL,) if at_once else (signal.SIGTERM, signal.SIGCONT)
     told = [s.process.pid for s in look.survivors if s.sure and _send(s.process, *numbers)]
     return Stopping(look, "survivors", tuple(told))
 
@@ -93,7 +93,7 @@ def _tell_keepers(root: Root, seen: Seen, *, at_once: bool) -> Stopping:
     """
     Both halves: the worker acts; the spare remembers, should it have to take over, and passes on what comes too early.
 
-    CONT first: a keeper that somebody has stopped is frozen, not dead.
+    With CONT: a keeper that somebody has stopped is frozen, not dead.
     """
     assert seen.ticket is not None
     if seen.ticket.claim.pidns != root.pidns:
@@ -102,7 +102,7 @@ def _tell_keepers(root: Root, seen: Seen, *, at_once: bool) -> Stopping:
     pair = [(seen.ticket.claim.pid, seen.ticket.claim.start)]
     if seen.ticket.started is not None:
         pair.insert(0, (seen.ticket.started.worker, seen.ticket.started.worker_start))
-    told = [pid for pid, start in pair if processes.send(pid, start, signal.SIGCONT, number)]
+    told = [pid for pid, start in pair if processes.send(pid, start, number, signal.SIGCONT)]
     return Stopping(seen, "keepers", tuple(told))
 
 
