@@ -140,8 +140,10 @@ class Lab:
         for handle in self.handles:
             while True:
                 look = observe.observe(self.root, handle, search=True)
-                left = {s.process.pid: s.process.start for s in stop.living(look)} if isinstance(look, Seen) else {}
-                keepers: list[int] = list(processes.search(self.root, handle, None).keepers)
+                found = processes.search(self.root, handle, None)
+                alive = [*found.survivors, *(stop.living(look) if isinstance(look, Seen) else ())]
+                left = {survivor.process.pid: survivor.process.start for survivor in alive}
+                keepers = list(found.keepers)
                 if isinstance(look, Seen) and look.basis == "lock_held" and look.ticket:
                     keepers.append(look.ticket.claim.pid)
                     keepers.extend([look.ticket.started.worker] if look.ticket.started else [])
