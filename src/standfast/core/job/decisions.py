@@ -285,6 +285,15 @@ def _ended_uncertain(job: Job, given: Ended, now: datetime) -> Events:
     return _ended(job, given, now)
 
 
+def _suspend_uncertain(job: Job, given: Suspend, now: datetime) -> Events:
+    """
+    A cancel that was accepted stands, also while its confirmation is in doubt.
+    """
+    if job.uncertain is not None and job.uncertain.cause is StopCause.CANCEL:
+        raise Rejected("the job is being cancelled", hint="Nothing to do: it will not run again.")
+    return _stop_by_suspend(job, given, now)
+
+
 def _resolve(job: Job, given: Resolve, now: datetime) -> Events:
     """
     A person's word: recorded first, then acted on as if it had been seen.
@@ -394,7 +403,7 @@ DECISIONS: Mapping[tuple[Phase, type], Decide] = {
     (_U, Refused): _refused,
     (_U, Absent): _absent_uncertain,
     (_U, Cancel): _stop_by_cancel,
-    (_U, Suspend): _stop_by_suspend,
+    (_U, Suspend): _suspend_uncertain,
     (_U, Resolve): _resolve,
     (Phase.SUCCEEDED, Removed): _removed,
     (Phase.FAILED, Removed): _removed,

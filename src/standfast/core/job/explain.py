@@ -225,7 +225,8 @@ def moves(job: Job) -> tuple[Move, ...]:
 def _move(job: Job, verb: str, command: type) -> Move:
     stop = job.attempts[-1].stop if job.attempts else None
     allowed = (job.phase, command) in DECISIONS and not (job.phase.final and command is Cancel)
-    if job.phase is Phase.STOPPING and command is Suspend and stop and stop.cause is StopCause.CANCEL:
+    stopping = job.phase in (Phase.STOPPING, Phase.UNCERTAIN)
+    if stopping and command is Suspend and stop and stop.cause is StopCause.CANCEL:
         allowed = False
     if allowed:
         return Move(verb=verb, allowed=True)
