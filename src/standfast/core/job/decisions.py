@@ -275,7 +275,17 @@ def _absent_uncertain(job: Job, given: Absent, now: datetime) -> Events:
         return NOTHING
     if cause is not None:
         return _absent_stopping(job, given, now)
+    if job.uncertain is not None and job.uncertain.end is not None:
+        return close(job, _and_gone(job.uncertain.end, source=given.by, now=now), source=given.by)
     return _absent_launching(job, given, now)
+
+
+def _and_gone(end: AttemptEnd, *, source: str, now: datetime) -> AttemptEnd:
+    """
+    A known end, now that its death is proven too.
+    """
+    gone = Evidence(claim="gone", verdict=Verdict.PROVEN, source=source, at=now)
+    return msgspec.structs.replace(end, evidence=(*end.evidence, gone))
 
 
 def _ended_uncertain(job: Job, given: Ended, now: datetime) -> Events:
