@@ -136,6 +136,11 @@ def _ended(job: Job, given: Ended, now: datetime) -> Events:
 
 
 def _refused(job: Job, given: Refused, now: datetime) -> Events:
+    """
+    A no to an attempt that has been seen contradicts itself, and decides nothing: something of it may be alive.
+    """
+    if job.attempt.seen_at is not None:
+        return NOTHING
     return close(job, end_by_refusal(given.failure, source=given.by, now=now), source=given.by)
 
 
