@@ -168,6 +168,9 @@ def _absent_launching(job: Job, given: Absent, now: datetime) -> Events:
 
 
 def _unanswered(job: Job, given: Unreachable, now: datetime) -> Events:
+    if job.attempt.seen_at is not None:
+        # It was answered once and is starting; silence since then is no news about the launch.
+        return NOTHING
     message = f"sent, and no answer ({given.reason}): it may be running"
     return _doubt(job, Doubt.SUBMIT_UNANSWERED, message, given.by)
 
