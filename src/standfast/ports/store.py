@@ -21,7 +21,8 @@ from standfast.core.job.state import Job, Phase
 
 class Epoch(msgspec.Struct, frozen=True):
     """
-    One life of a control plane on this store. fence: grows by one with each. outages: times without any, oldest first.
+    One life of a control plane on this store. fence: grows by one with each. outages: times without any, oldest first,
+    as far back as the oldest unfinished job.
     """
 
     fence: int
@@ -164,7 +165,8 @@ class StoredEvent(msgspec.Struct, frozen=True):
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
     """
-    Which jobs; every given part must fit. phases, engines: any of them. labels: all of them.
+    Which jobs; every given part must fit. phases, engines: any of them. labels: all of them. created_after is within
+    the range, created_before is not.
     """
 
     namespace: str | None = None
@@ -229,6 +231,7 @@ class Catalogue(Protocol):
 
     async def ahead(self, job: Job) -> int:
         """
-        How many queued jobs of the same engine and queue stand before this one; at most 10,000 are counted.
+        How many queued jobs of the same engine and queue stand before this one; at most 10,000 are counted, and none
+        that still waits for its start time.
         """
         ...

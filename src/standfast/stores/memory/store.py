@@ -69,7 +69,7 @@ class MemoryStore:
         self._fence += 1
         self._seen_at = now
         since = min((job.created_at for job in self._jobs.values() if not job.phase.final), default=now)
-        return Epoch(self._fence, tuple(outage for outage in self._outages if outage.end > since))
+        return Epoch(self._fence, tuple(outage for outage in self._outages if outage.end >= since))
 
     async def load(self, uids: Sequence[str]) -> list[Job]:
         """

@@ -1,0 +1,135 @@
+-- Jobs, their attempts, labels and events; the kept counters; the epochs.
+-- Times are microseconds since 1970-01-01 in UTC. The CHECKs repeat what the job machine promises.
+
+-- One row per (namespace, engine, queue, phase) that ever was: the kept counters, and what every job's row refers to.
+CREATE TABLE slots (
+    id         INTEGER PRIMARY KEY,
+    namespace  TEXT NOT NULL,
+    engine     TEXT NOT NULL,
+    queue      TEXT NOT NULL,
+    phase      TEXT NOT NULL CHECK (phase IN ('queued', 'launching', 'running', 'stopping', 'backing_off', 'suspended',
+                                              'uncertain', 'succeeded', 'failed', 'cancelled')),
+    count      INTEGER NOT NULL CHECK (count >= 0)
+) STRICT;
+
+CREATE UNIQUE INDEX slots_by_name ON slots (namespace, engine, queue, phase);
+CREATE UNIQUE INDEX slots_whole ON slots (id, phase, queue, engine, namespace);
+
+-- No IN in these CHECKs: SQLite builds a table for each list, in every statement, which doubled the cost of a row.
+CREATE TABLE jobs (
+    id             INTEGER PRIMARY KEY,
+    uid            TEXT NOT NULL,
+    namespace      TEXT NOT NULL,
+    request_id     TEXT NOT NULL,
+    name           TEXT NOT NULL,
+    engine         TEXT NOT NULL,
+    queue          TEXT NOT NULL,
+    priority       INTEGER NOT NULL,
+    phase          TEXT NOT NULL,
+    slot           INTEGER NOT NULL,
+    revision       INTEGER NOT NULL CHECK (revision >= 1),
+    attempt        INTEGER NOT NULL CHECK (attempt >= 0),
+    outcome        TEXT,
+    failure_class  TEXT,
+    retry_of       TEXT,
+    created_at     INTEGER NOT NULL,
+    start_at       INTEGER,
+    wake_at        INTEGER,
+    finished_at    INTEGER,
+    version        INTEGER NOT NULL CHECK (version >= 1),
+    document       TEXT NOT NULL,
+    -- Holds the phase to its list, and the counters' names to the columns.
+    FOREIGN KEY (slot, phase, queue, engine, namespace) REFERENCES slots (id, phase, queue, engine, namespace),
+    CHECK ((outcome IS NOT NULL) = (phase = 'succeeded' OR phase = 'failed' OR phase = 'cancelled')),
+    CHECK (outcome IS NULL OR outcome = phase),
+    CHECK ((outcome IS NULL) = (finished_at IS NULL)),
+    -- Past the write boundary there is an attempt, and with it a handle.
+    CHECK (attempt >= 1 OR phase = 'queued' OR phase = 'suspended' OR phase = 'cancelled'),
+    -- Only its start time ever wakes a queued job; `queued` rests on this.
+    CHECK (phase <> 'queued' OR wake_at IS NULL OR wake_at IS start_at)
+) STRICT;
+
+CREATE UNIQUE INDEX jobs_by_uid ON jobs (uid);
+CREATE UNIQUE INDEX jobs_by_request ON jobs (namespace, request_id);
+CREATE INDEX jobs_by_slot ON jobs (slot, uid);
+CREATE INDEX jobs_by_name ON jobs (name, uid);
+CREATE INDEX jobs_by_creation ON jobs (created_at);
+CREATE INDEX jobs_by_origin ON jobs (retry_of, uid) WHERE retry_of IS NOT NULL;
+CREATE INDEX jobs_by_wake ON jobs (wake_at, uid) WHERE wake_at IS NOT NULL;
+CREATE INDEX jobs_ready ON jobs (engine, queue, priority DESC, uid) WHERE phase = 'queued' AND wake_at IS NULL;
+CREATE INDEX jobs_scheduled ON jobs (engine, queue, wake_at) WHERE phase = 'queued' AND wake_at IS NOT NULL;
+
+CREATE TRIGGER jobs_stay_final BEFORE UPDATE OF phase ON jobs
+WHEN old.outcome IS NOT NULL AND new.phase <> old.phase
+BEGIN
+    SELECT raise(ABORT, 'a finished job keeps its phase');
+END;
+
+CREATE TRIGGER jobs_end_before_they_go BEFORE DELETE ON jobs
+WHEN old.outcome IS NULL
+BEGIN
+    SELECT raise(ABORT, 'an unfinished job is not removed');
+END;
+
+-- What the document says of each attempt, as columns; the document is the truth.
+CREATE TABLE attempts (
+    job            INTEGER NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+    number         INTEGER NOT NULL CHECK (number >= 1),
+    handle         TEXT NOT NULL UNIQUE,
+    incarnation    TEXT NOT NULL,
+    sends          INTEGER NOT NULL CHECK (sends >= 1),
+    engine_status  TEXT,
+    engine_ref     TEXT,
+    begun_at       INTEGER NOT NULL,
+    seen_at        INTEGER,
+    started_at     INTEGER,
+    ended_at       INTEGER,
+    closed_at      INTEGER,
+    ending         TEXT,
+    failure_class  TEXT,
+    failure_code   TEXT,
+    PRIMARY KEY (job, number),
+    CHECK ((ending IS NULL) = (closed_at IS NULL)),
+    CHECK ((failure_class IS NULL) = (failure_code IS NULL))
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE labels (
+    key    TEXT NOT NULL,
+    value  TEXT NOT NULL,
+    uid    TEXT NOT NULL,
+    PRIMARY KEY (key, value, uid)
+) STRICT, WITHOUT ROWID;
+
+-- The audit log and the event stream: appended to, and gone only with the job's record.
+CREATE TABLE events (
+    seq        INTEGER PRIMARY KEY,
+    job        INTEGER NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+    namespace  TEXT NOT NULL,
+    revision   INTEGER NOT NULL CHECK (revision >= 1),
+    at         INTEGER NOT NULL,
+    actor      TEXT NOT NULL,
+    version    INTEGER NOT NULL CHECK (version >= 1),
+    document   TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX events_by_job ON events (job);
+CREATE INDEX events_by_namespace ON events (namespace);
+
+CREATE TRIGGER events_are_not_rewritten BEFORE UPDATE ON events
+BEGIN
+    SELECT raise(ABORT, 'events are append-only');
+END;
+
+CREATE TRIGGER events_go_with_their_job BEFORE DELETE ON events
+WHEN EXISTS (SELECT 1 FROM jobs WHERE id = old.job)
+BEGIN
+    SELECT raise(ABORT, 'events go only with their job');
+END;
+
+-- The lives of control planes on this store. newest_seq: of the last event that one of them committed.
+CREATE TABLE epochs (
+    fence       INTEGER PRIMARY KEY,
+    begun_at    INTEGER NOT NULL,
+    seen_at     INTEGER NOT NULL CHECK (seen_at >= begun_at),
+    newest_seq  INTEGER NOT NULL CHECK (newest_seq >= 0)
+) STRICT;

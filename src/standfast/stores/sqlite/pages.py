@@ -1,0 +1,171 @@
+"""
+Pages of jobs, newest first: which index leads in, and what is left to check on the way.
+
+Every way in gives uids from the newest down, so a page is read and no more. The way with the fewest candidates wins;
+how many there are is known from the counters, or counted up to a bound. Conditions on namespace, phase, engine and
+queue pick a set of counters, and their jobs are merged from one range of the index each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from heapq import merge
+from itertools import islice
+from typing import Any
+
+import apsw
+
+from standfast.ports.store import Page, Query
+from standfast.stores.sqlite import queries, rows
+
+FEW = 5_000
+"""Candidates are counted up to here; as many are sorted in a few milliseconds."""
+
+_LAST = "~"
+"""Sorts behind every uid."""
+
+_HIGHEST = "\U0010ffff"
+
+
+@dataclass(frozen=True)
+class _Condition:
+    """
+    An SQL condition on `jobs` with its values. index: the one that finds its jobs, if any.
+    """
+
+    sql: str
+    values: tuple[Any, ...]
+    index: str | None = None
+    label: tuple[str, str] | None = None
+    by_slot: bool = False
+
+
+def page(db: apsw.Connection, query: Query, *, size: int, after: str | None) -> Page:
+    """
+    As the port says, in one snapshot.
+    """
+    db.execute("BEGIN")
+    try:
+        newest_seq = db.execute(queries.NEWEST_SEQ).get or 0
+        found = list(islice(_found(db, query, size + 1, after or _LAST), size + 1))
+    finally:
+        db.execute("END")
+    jobs = [rows.job_of(version, document) for _, version, document in found[:size]]
+    return Page(jobs, jobs[-1].uid if len(found) > size else None, newest_seq)
+
+
+def _found(db: apsw.Connection, query: Query, limit: int, below: str) -> Iterator[tuple[str, int, str]]:
+    """
+    (uid, version, document) of the jobs that fit, from the newest down.
+    """
+    conditions = _conditions(query)
+    slots = [one for one in db.execute(queries.SLOTS) if _in_slot(query, one)]
+    in_slots = sum(count for *_, count in slots)
+    few: _Condition | None = None
+    fewest = FEW
+    for condition in conditions:
+        if condition.index is not None or condition.label is not None:
+            number = _probe(db, condition)
+            if number < fewest:
+                few, fewest = condition, number
+    label = next((one for one in conditions if one.label is not None), None)
+    if few is not None and fewest < in_slots:
+        return _by_few(db, few, _others(conditions, few), limit, below)
+    if any(one.by_slot for one in conditions) and (label is None or in_slots <= FEW * 10):
+        rest = [one for one in conditions if not one.by_slot]
+        return _by_slots(db, [slot_id for slot_id, *_, count in slots if count], rest, limit, below)
+    if label is not None and label.label is not None:
+        sql, values = _rest(_others(conditions, label))
+        return db.execute(queries.PAGE_BY_LABEL.format(rest=sql), (*label.label, below, *values, limit))
+    sql, values = _rest(conditions)
+    return db.execute(queries.PAGE_BY_UID.format(rest=sql), (below, *values, limit))
+
+
+def _by_few(
+    db: apsw.Connection, few: _Condition, others: Sequence[_Condition], limit: int, below: str
+) -> Iterator[tuple[str, int, str]]:
+    sql, values = _rest(others)
+    if few.label is not None:
+        yield from db.execute(queries.PAGE_BY_LABEL.format(rest=sql), (*few.label, below, *values, limit))
+        return
+    one = queries.PAGE_ONE.format(rest=sql)
+    for (uid,) in db.execute(queries.FEW.format(index=few.index, range=few.sql), (*few.values, below)):
+        yield from db.execute(one, (uid, *values, 1))
+
+
+def _by_slots(
+    db: apsw.Connection, slots: Sequence[int], others: Sequence[_Condition], limit: int, below: str
+) -> Iterator[tuple[str, int, str]]:
+    sql, values = _rest(others)
+    one = queries.PAGE_BY_SLOT.format(rest=sql)
+    ranges = [db.execute(one, (slot_id, below, *values, limit)) for slot_id in slots]
+    return merge(*ranges, key=lambda row: row[0], reverse=True)
+
+
+def _in_slot(query: Query, slot: tuple[int, str, str, str, str, int]) -> bool:
+    _, namespace, engine, queue, phase, _ = slot
+    return (
+        query.namespace in (None, namespace)
+        and query.queue in (None, queue)
+        and (not query.engines or engine in query.engines)
+        and (not query.phases or phase in query.phases)
+        and phase not in query.not_phases
+    )
+
+
+def _conditions(query: Query) -> list[_Condition]:
+    """
+    Every given part of the query; all of them must hold.
+    """
+    found: list[_Condition] = []
+    for column, value in (("namespace", query.namespace), ("queue", query.queue)):
+        if value is not None:
+            found.append(_Condition(f"jobs.{column} = ?", (value,), by_slot=True))
+    for sql, several in (
+        ("jobs.phase IN", query.phases),
+        ("jobs.phase NOT IN", query.not_phases),
+        ("jobs.engine IN", query.engines),
+    ):
+        if several:
+            marks = ", ".join("?" * len(several))
+            found.append(_Condition(f"{sql} ({marks})", tuple(str(one) for one in several), by_slot=True))
+    found += [_Condition(queries.HAS_LABEL, (key, value), label=(key, value)) for key, value in query.labels.items()]
+    if query.name is not None:
+        found.append(_Condition("jobs.name = ?", (query.name,), index="jobs_by_name"))
+    if query.name_prefix:
+        prefix = query.name_prefix
+        found.append(_Condition("jobs.name >= ? AND jobs.name < ?", (prefix, prefix + _HIGHEST), index="jobs_by_name"))
+    if query.created_after is not None or query.created_before is not None:
+        begin = None if query.created_after is None else rows.to_us(query.created_after)
+        end = None if query.created_before is None else rows.to_us(query.created_before)
+        parts = [("jobs.created_at >= ?", begin), ("jobs.created_at < ?", end)]
+        given = [(sql, us) for sql, us in parts if us is not None]
+        sql = " AND ".join(part for part, _ in given)
+        found.append(_Condition(sql, tuple(us for _, us in given), index="jobs_by_creation"))
+    if query.retry_of is not None:
+        found.append(_Condition("jobs.retry_of = ?", (query.retry_of,), index="jobs_by_origin"))
+    return found
+
+
+def _others(conditions: Sequence[_Condition], led: _Condition) -> list[_Condition]:
+    return [one for one in conditions if one is not led]
+
+
+def _rest(conditions: Sequence[_Condition]) -> tuple[str, tuple[Any, ...]]:
+    """
+    The conditions as the tail of a WHERE, with their values.
+    """
+    sql = "".join(f" AND {one.sql}" for one in conditions)
+    return sql, tuple(value for one in conditions for value in one.values)
+
+
+def _probe(db: apsw.Connection, condition: _Condition) -> int:
+    """
+    How many jobs the condition finds, counted up to `FEW`.
+    """
+    if condition.label is not None:
+        sql = queries.PROBE.format(source="labels", range="key = ? AND value = ?")
+        return int(db.execute(sql, (*condition.label, FEW)).get)
+    sql = queries.PROBE.format(source=f"jobs INDEXED BY {condition.index}", range=condition.sql)
+    return int(db.execute(sql, (*condition.values, FEW)).get)
