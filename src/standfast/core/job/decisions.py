@@ -117,9 +117,12 @@ def _started(job: Job, given: Present, now: datetime) -> Events:
 
 
 def _status(job: Job, given: Present, now: datetime) -> Events:
-    told = (given.engine_status, given.engine_ref, given.started_at)
-    known = (job.attempt.engine_status, job.attempt.engine_ref, job.attempt.started_at)
-    if all(new is None or new == old for new, old in zip(told, known, strict=True)) and job.attempt.seen_at is not None:
+    attempt = job.attempt
+    told = ((given.engine_status, attempt.engine_status), (given.engine_ref, attempt.engine_ref))
+    same = all(new is None or new == old for new, old in told)
+    # A start time is news once: engines reckon it anew from clocks that may have been set.
+    dated = given.started_at is None or attempt.started_at is not None
+    if same and dated and attempt.seen_at is not None:
         return NOTHING
     return (
         e.StatusChanged(

@@ -49,7 +49,7 @@ def end_of(job: Job, ended: Ended, now: datetime) -> AttemptEnd:
         ending=ending,
         failure=failure,
         engine_status=ended.engine_status or attempt.engine_status,
-        started_at=ended.started_at or attempt.started_at,
+        started_at=attempt.started_at or ended.started_at,
         ended_at=ended.ended_at,
         evidence=tuple(evidence),
     )
@@ -167,7 +167,7 @@ def _explains(stop: Stop, attempt: Attempt, spec: Spec, ended: Ended, telling: F
     Whether our stop is why it ended: the engine says the stop had reached it, or nothing of it ever ran.
     """
     if stop.cause is StopCause.DEADLINE and spec.deadline_s is not None:
-        began = ended.started_at or attempt.started_at
+        began = attempt.started_at or ended.started_at
         if began and ended.ended_at and ended.ended_at <= began + timedelta(seconds=spec.deadline_s):
             return False
     return ended.stopped or telling is None or telling.ending is Ending.NEVER_RAN

@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,8 @@ class ProcessEngine:
         self._root: Root | None = None
         self._launchers = ThreadPoolExecutor(context.launches, thread_name_prefix=f"{name}-launch")
         self._watch: asyncio.Task[None] | None = None
+        since_boot_s = time.clock_gettime(time.CLOCK_BOOTTIME)
+        self._booted_at = context.clock.now() - timedelta(seconds=round(since_boot_s, 3))
         self._first_asked: dict[str, datetime] = {}
         self._failpoint = os.environ.get(FAILPOINT_VARIABLE)
 
@@ -252,8 +255,8 @@ class ProcessEngine:
         return translate.to_observation(
             look,
             remains(root, handle) if ended else translate.Remains(),
-            handle=handle,
-            incarnation=root.incarnation,
+            root=root,
+            booted_at=self._booted_at,
             rules=self._rules,
             now=self._context.clock.now(),
             by=f"{self._name}.ticket",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 
@@ -19,6 +19,7 @@ from standfast.core.job import observation as o
 from standfast.core.job.evidence import Ending, Finding, Rank, Verdict
 from standfast.engines.process import launcher, observe, ticket
 from standfast.engines.process.receipt import Ignored, Receipt
+from standfast.engines.process.root import Root
 from standfast.engines.process.rules import NO_RECORD, OOM_LIKELY, REBOOT, SIGKILL
 
 TRANSIENT = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EIO})
@@ -49,15 +50,19 @@ def to_observation(
     look: observe.Look,
     remains: Remains,
     *,
-    handle: str,
-    incarnation: str,
+    root: Root,
+    booted_at: datetime,
     rules: Sequence[Rule],
     now: datetime,
     by: str,
 ) -> o.Observation:
     """
     What the look says, in the words of the port.
+
+    booted_at: boot time by our own clock. A ticket of this boot is dated by its time since boot, so that a step of the
+    machine's clock moves no deadline; one of an earlier boot by the wall clock it saw.
     """
+    incarnation = root.incarnation
     match look:
         case observe.Unreachable(code=code, reason=reason):
             return o.Unreachable(at=now, by=by, reason=f"{code}: {reason}")
@@ -65,7 +70,7 @@ def to_observation(
             # One link per name: sending again cannot make two, so no quiet time is needed.
             return o.Absent(at=now, by=by, incarnation=incarnation, proven=True, final=final)
         case observe.Seen(state="ended"):
-            return _ended(look, remains, handle=handle, incarnation=incarnation, rules=rules, now=now, by=by)
+            return _ended(look, remains, root=root, booted_at=booted_at, rules=rules, now=now, by=by)
     return o.Present(
         at=now,
         by=by,
@@ -74,7 +79,7 @@ def to_observation(
         # Ending lasts a moment and is no news worth a write.
         engine_status="running" if look.state == "ending" else look.state,
         engine_ref=_reference(look.ticket),
-        started_at=_at(look.ticket.started.wall) if look.ticket and look.ticket.started else None,
+        started_at=_at(look.ticket, look.ticket.started, root, booted_at) if look.ticket else None,
         note=f"pids {', '.join(str(s.process.pid) for s in look.survivors)}" if look.survivors else None,
     )
 
@@ -104,15 +109,14 @@ def _ended(
     look: observe.Seen,
     remains: Remains,
     *,
-    handle: str,
-    incarnation: str,
+    root: Root,
+    booted_at: datetime,
     rules: Sequence[Rule],
     now: datetime,
     by: str,
 ) -> o.Ended:
     gone, gone_source = _GONE[look.basis]
     found = look.ticket
-    started = found.started if found else None
     ended = found.ended if found else None
     findings = [
         finding
@@ -123,20 +127,20 @@ def _ended(
         if finding is not None
     ]
     if remains.duplicates:
-        said = f"{remains.duplicates} more launches of {handle} ended at once, without running user code"
+        said = f"{remains.duplicates} more launches of the attempt ended at once, without running user code"
         findings.append(Finding(rank=Rank.TEXT, ending=Ending.UNKNOWN, source="duplicate notes", raw=said))
     return o.Ended(
         at=now,
         by=by,
-        incarnation=incarnation,
+        incarnation=root.incarnation,
         findings=tuple(findings),
         gone=gone,
         gone_source=gone_source,
         stopped=bool(ended and ended.asked) or bool(found and found.gone and found.gone.asked and not ended),
         engine_status=_word(look),
         engine_ref=_reference(found),
-        started_at=_at(started.wall) if started else None,
-        ended_at=_at(ended.wall) if ended else None,
+        started_at=_at(found, found.started, root, booted_at) if found else None,
+        ended_at=_at(found, found.ended, root, booted_at) if found else None,
     )
 
 
@@ -250,5 +254,11 @@ def _reference(found: ticket.Ticket | None) -> str | None:
     return f"pid {found.started.main}" if found and found.started else None
 
 
-def _at(wall: float) -> datetime:
-    return datetime.fromtimestamp(wall, UTC)
+def _at(
+    found: ticket.Ticket, record: ticket.Started | ticket.Ended | None, root: Root, booted_at: datetime
+) -> datetime | None:
+    if record is None:
+        return None
+    if found.claim.boot == root.boot:
+        return booted_at + timedelta(seconds=record.boottime)
+    return datetime.fromtimestamp(record.wall, UTC)
