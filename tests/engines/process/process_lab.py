@@ -17,6 +17,7 @@ from typing import Any
 from standfast.engines.process import launcher, observe, processes, root, stop, ticket
 from standfast.engines.process.launcher import Command, Launched
 from standfast.engines.process.observe import Look, Seen
+from standfast.engines.process.spawner import Spawner
 
 # Multiplies the rounds of every randomised test.
 ROUNDS = int(os.environ.get("STANDFAST_PROCESS_ROUNDS", "1"))
@@ -43,8 +44,9 @@ class Lab:
     One engine root, and what a test does with it.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, spawner: Spawner = launcher.PLAIN) -> None:
         self.folder = folder
+        self.spawner = spawner
         self.root = root.prepare(folder / "root", fresh_id="lab")
         self.ledger = folder / "ledger"
         self.handles: set[str] = set()
@@ -67,7 +69,8 @@ class Lab:
         Launch with digest "d" unless told otherwise.
         """
         self.handles.add(handle)
-        return launcher.launch(self.root, handle, options.pop("digest", "d"), command, **options)
+        options = {"spawner": self.spawner, "digest": "d", **options}
+        return launcher.launch(self.root, handle, command=command, **options)
 
     def look(self, handle: str) -> Look:
         """

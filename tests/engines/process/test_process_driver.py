@@ -49,10 +49,11 @@ def _stderr(lab: Lab) -> str:
     return (lab.root.run_directory("a") / "stderr").read_text()
 
 
-def test_a_script_that_returns(lab: Lab) -> None:
+def test_a_script_that_returns(plain_lab: Lab) -> None:
     """
     It is __main__, with its own arguments and folder, and succeeds.
     """
+    lab = plain_lab
     script = "import sys,os\nassert __name__=='__main__'\nassert sys.argv[1:]==['x','--y'], sys.argv\n"
     script += "assert sys.path[0]==os.environ['LAB'] and sys.argv[0]==__file__"
     status, found = _run(lab, script, "x", "--y")
@@ -69,10 +70,11 @@ def test_a_script_that_returns(lab: Lab) -> None:
         ("import sys; sys.exit('bad news')", 1, "failed", 1),
     ],
 )
-def test_a_script_that_exits(lab: Lab, script: str, status: int, outcome: str, code: int) -> None:
+def test_a_script_that_exits(plain_lab: Lab, script: str, status: int, outcome: str, code: int) -> None:
     """
     The receipt says the exit code that the interpreter makes of it.
     """
+    lab = plain_lab
     got, found = _run(lab, script)
     assert (got, found.outcome, found.by, found.exit) == (Exited(status), outcome, "sys.exit", code)
     if "bad" in script:
@@ -80,10 +82,11 @@ def test_a_script_that_exits(lab: Lab, script: str, status: int, outcome: str, c
         assert "bad news" in _stderr(lab)
 
 
-def test_the_chain_of_an_exception(lab: Lab) -> None:
+def test_the_chain_of_an_exception(plain_lab: Lab) -> None:
     """
     Nearest first, with what the engine's own exceptions offer; the traceback is as without us.
     """
+    lab = plain_lab
     script = (
         "class EngineError(ValueError):\n"
         "    def getCondition(self): return 'UNRESOLVED_COLUMN'\n"
@@ -104,46 +107,51 @@ def test_the_chain_of_an_exception(lab: Lab) -> None:
     assert _stderr(lab) == plain.stderr
 
 
-def test_an_enormous_chain_still_fits(lab: Lab) -> None:
+def test_an_enormous_chain_still_fits(plain_lab: Lab) -> None:
     """
     A receipt is never longer than what is read.
     """
+    lab = plain_lab
     script = "e = None\nfor _ in range(50):\n    n = ValueError('🦉' * 9999); n.__cause__ = e; e = n\nraise e"
     _, found = _run(lab, script)
     assert 1 <= len(found.chain) <= 10
 
 
-def test_a_syntax_error(lab: Lab) -> None:
+def test_a_syntax_error(plain_lab: Lab) -> None:
     """
     Nothing of the script ran, and the receipt says why.
     """
+    lab = plain_lab
     status, found = _run(lab, "def broken(:\n")
     assert (status, found.outcome, found.chain[0].class_) == (Exited(1), "failed", "SyntaxError")
 
 
-def test_exceptions_that_misbehave(lab: Lab) -> None:
+def test_exceptions_that_misbehave(plain_lab: Lab) -> None:
     """
     An exception whose own methods raise is described as far as it goes.
     """
+    lab = plain_lab
     script = "class E(Exception):\n  def __str__(self): raise E\n  def getCondition(self): return 1/0\nraise E()"
     status, found = _run(lab, script)
     assert (status, found.chain[0].message, found.chain[0].condition) == (Exited(1), None, None)
 
 
-def test_a_forked_child_does_not_speak_for_the_attempt(lab: Lab) -> None:
+def test_a_forked_child_does_not_speak_for_the_attempt(plain_lab: Lab) -> None:
     """
     A child that raises, or exits, leaves no receipt; the claimant does.
     """
+    lab = plain_lab
     script = "import os\nfor n in range(2):\n  if os.fork()==0:\n    raise SystemExit(5) if n else ValueError(1)\n"
     script += "  os.wait()\n"
     status, found = _run(lab, script)
     assert (status, found.outcome) == (Exited(0), "succeeded")
 
 
-def test_success_and_then_a_bad_end(lab: Lab) -> None:
+def test_success_and_then_a_bad_end(plain_lab: Lab) -> None:
     """
     The receipt stays what it was when an atexit handler breaks the exit code: a conflict, shown, not hidden.
     """
+    lab = plain_lab
     status, found = _run(lab, "import atexit,os; atexit.register(os._exit, 5)")
     assert (status, found.outcome) == (Exited(5), "succeeded")
 
@@ -155,20 +163,22 @@ def test_success_and_then_a_bad_end(lab: Lab) -> None:
         ("import os,signal; os.kill(os.getpid(), signal.SIGSEGV)", Signaled(signal.SIGSEGV)),
     ],
 )
-def test_an_end_behind_pythons_back_leaves_no_receipt(lab: Lab, script: str, status: object) -> None:
+def test_an_end_behind_pythons_back_leaves_no_receipt(plain_lab: Lab, script: str, status: object) -> None:
     """
     And none is invented.
     """
+    lab = plain_lab
     assert lab.launch("a", _job(lab, script)) == Started()
     assert lab.free("a").status == status
     assert receipt.read(lab.root, "a") is None
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_terminated(lab: Lab, own: bool) -> None:
+def test_terminated(plain_lab: Lab, own: bool) -> None:
     """
     At its default, TERM leaves a receipt and the status of the signal; a script's own handler is its own business.
     """
+    lab = plain_lab
     ready = lab.pipe("ready")
     script = "import signal,sys,time\n"
     script += "signal.signal(signal.SIGTERM, lambda *a: sys.exit(4))\n" if own else ""
@@ -190,10 +200,11 @@ def test_terminated(lab: Lab, own: bool) -> None:
         assert found.boottime >= seen.ticket.ended.asked.boottime
 
 
-def test_five_drivers_one_run(lab: Lab) -> None:
+def test_five_drivers_one_run(plain_lab: Lab) -> None:
     """
     Of five processes for one attempt one runs; the others exit 88 and leave a file, and none is let in later.
     """
+    lab = plain_lab
     command = _job(lab, "import os; open(os.environ['LAB']+'/ledger','a').write('x\\n'); import time; time.sleep(.2)")
     folder = lab.root.run_directory("a")
     folder.mkdir()
@@ -208,20 +219,22 @@ def test_five_drivers_one_run(lab: Lab) -> None:
     assert list(folder.glob("*.tmp")) == []
 
 
-def test_without_a_place_to_claim_nothing_runs(lab: Lab) -> None:
+def test_without_a_place_to_claim_nothing_runs(plain_lab: Lab) -> None:
     """
     A claim that cannot be written is not a claim.
     """
+    lab = plain_lab
     command = _job(lab, "import os; open(os.environ['LAB']+'/ledger','a').write('x\\n')")
     done = subprocess.run(command.argv, env=dict(command.env), capture_output=True, check=False)
     assert done.returncode == driver.UNCLAIMED_EXIT
     assert lab.runs("x") == 0
 
 
-def test_outside_an_attempt_it_only_runs_the_script(lab: Lab) -> None:
+def test_outside_an_attempt_it_only_runs_the_script(plain_lab: Lab) -> None:
     """
     No environment of ours, no files of ours.
     """
+    lab = plain_lab
     command = _job(lab, "print('hello')")
     done = subprocess.run(command.argv, env={"PATH": PATH}, capture_output=True, check=False, cwd=lab.folder)
     assert (done.returncode, done.stdout) == (0, b"hello\n")
@@ -232,10 +245,11 @@ def test_outside_an_attempt_it_only_runs_the_script(lab: Lab) -> None:
     "content",
     [b"", b"nonsense", b"\xff\xfe", b'{"v":2}', b'{"v":1,"attempt":"other","outcome":"failed","t":1}', b" " * 70_000],
 )
-def test_what_is_no_receipt_is_ignored_and_kept(lab: Lab, content: bytes) -> None:
+def test_what_is_no_receipt_is_ignored_and_kept(plain_lab: Lab, content: bytes) -> None:
     """
     Bad JSON, another version, another attempt, too long.
     """
+    lab = plain_lab
     lab.root.run_directory("a").mkdir()
     (lab.root.run_directory("a") / "receipt.json").write_bytes(content)
     found = receipt.read(lab.root, "a")
@@ -243,10 +257,11 @@ def test_what_is_no_receipt_is_ignored_and_kept(lab: Lab, content: bytes) -> Non
     assert len(found.raw) <= 2000
 
 
-def test_any_language_may_write_one(lab: Lab) -> None:
+def test_any_language_may_write_one(plain_lab: Lab) -> None:
     """
     The least that counts, written by rename.
     """
+    lab = plain_lab
     document = {"v": 1, "attempt": "a", "outcome": "failed", "t": 1}
     script = f"printf '%s' '{json.dumps(document)}' > x && mv x receipt.json; exit 0"
     assert lab.launch("a", lab.sh(script)) == Started()
@@ -256,10 +271,11 @@ def test_any_language_may_write_one(lab: Lab) -> None:
     assert found.outcome == "failed"
 
 
-def test_the_environment_is_what_is_listed(lab: Lab) -> None:
+def test_the_environment_is_what_is_listed(plain_lab: Lab) -> None:
     """
     The control plane's own is not passed on, and the spec cannot pretend to be another attempt.
     """
+    lab = plain_lab
     base = {"PATH": "/bin", "HOME": "/h", "SECRET": "s", "EDITOR": "ed"}
     spec = {"PATH": "/mine", "A": "1", "STANDFAST_ATTEMPT_ID": "other"}
     made = environment.build(

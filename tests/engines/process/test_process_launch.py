@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from process_lab import PATH, Lab, status_of
 
-from standfast.engines.process import launcher
+from standfast.engines.process import launcher, spawner
 from standfast.engines.process.launcher import Already, Command, Launched, Refused, Started
 from standfast.engines.process.observe import Absent
 from standfast.engines.process.ticket import Exited, NeverRan, Signaled
@@ -176,7 +176,7 @@ def test_a_payload_cut_anywhere_leaves_no_trace(lab: Lab) -> None:
     body = launcher.payload(lab.root, "a", "d", lab.counting())
     cuts = [0, 1, body.index(b"\n"), body.index(b"\n") + 1, *range(30, len(body), len(body) // 15), len(body) - 1]
     for cut in cuts:
-        done = subprocess.run(launcher.KEEPER_ARGV, input=body[:cut], capture_output=True, check=False)
+        done = subprocess.run(spawner.KEEPER_ARGV, input=body[:cut], capture_output=True, check=False)
         assert done.stdout == b"", cut
         assert done.returncode == 3, (cut, done.stderr)
     assert list(lab.root.tickets.iterdir()) == []

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from process_lab import Lab, wait_dead
 
-from standfast.engines.process import keeper, launcher, processes
+from standfast.engines.process import keeper, launcher, processes, spawner
 from standfast.engines.process.observe import Seen
 
 pytestmark = pytest.mark.crash
@@ -31,7 +31,7 @@ def _with(lab: Lab, monkeypatch: pytest.MonkeyPatch, *changes: tuple[str, str]) 
     code = lab.folder / "mutant"
     code.mkdir(exist_ok=True)
     (code / "keeper.py").write_text(source)
-    monkeypatch.setattr(launcher, "KEEPER_ARGV", (*launcher.KEEPER_ARGV[:-1], str(code)))
+    monkeypatch.setattr(spawner, "KEEPER_ARGV", (*spawner.KEEPER_ARGV[:-1], str(code)))
 
 
 def _frozen_after_link(lab: Lab) -> Any:
@@ -139,7 +139,7 @@ MUTANTS: dict[str, tuple[Callable[[Lab], Any], tuple[tuple[str, str], ...]]] = {
     "go not needed": (_worker_dies_before_go, (('if os.read(go, 1) != b"g":', "if False:"),)),
     "one copy of the report": (
         _exec_fails_and_worker_dies,
-        (("2 * json.dumps([stage, number])", "json.dumps([stage, number])"),),
+        (("2 * json.dumps([stage, failure])", "json.dumps([stage, failure])"),),
     ),
     "spare keeps go open": (
         _spare_must_let_go_of_go,
@@ -165,16 +165,17 @@ MUTANTS: dict[str, tuple[Callable[[Lab], Any], tuple[tuple[str, str], ...]]] = {
     ),
     "signals left ignored": (
         _signals_are_the_jobs_own,
-        (("            signal.signal(sig, signal.SIG_DFL)  #", "            pass  #"),),
+        (("            signal.signal(number, signal.SIG_DFL)  #", "            pass  #"),),
     ),
 }
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_a_mutant_is_caught(lab: Lab, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mutant_is_caught(plain_lab: Lab, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """
     The scenario tells it from the real keeper.
     """
+    lab = plain_lab
     scenario, changes = MUTANTS[name]
     real = Lab(tmp_path / "real")
     try:
@@ -185,11 +186,12 @@ def test_a_mutant_is_caught(lab: Lab, tmp_path: Path, name: str, monkeypatch: py
     assert scenario(lab) != expected
 
 
-def test_the_order_of_the_claim(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_order_of_the_claim(plain_lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """
     Locked, filled and flushed before the link; the directory flushed before anything is forked. Without these flushes
     a power cut forgets the ticket, and a relaunch runs twice: no test without a power cut could see it otherwise.
     """
+    lab = plain_lab
     calls: list[str] = []
 
     def noted(name: str, real: Callable[..., Any]) -> Callable[..., Any]:

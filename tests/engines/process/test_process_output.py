@@ -16,10 +16,11 @@ def _write(lab: Lab, data: bytes) -> None:
     (folder / "stdout").write_bytes(data)
 
 
-def test_what_a_job_wrote_is_read_in_pieces(lab: Lab) -> None:
+def test_what_a_job_wrote_is_read_in_pieces(plain_lab: Lab) -> None:
     """
     Any offset, any limit, any bytes; both streams apart; the end is an empty piece.
     """
+    lab = plain_lab
     assert lab.launch("a", lab.sh("printf 'a\\377\\000b\\303\\274'; echo err >&2")) == Started()
     lab.free("a")
     whole = b"a\xff\x00b\xc3\xbc"
@@ -39,10 +40,11 @@ def test_what_a_job_wrote_is_read_in_pieces(lab: Lab) -> None:
     assert chunk.data == b"err\n"
 
 
-def test_a_reader_at_the_end_sees_what_comes(lab: Lab) -> None:
+def test_a_reader_at_the_end_sees_what_comes(plain_lab: Lab) -> None:
     """
     Past the end is empty, and the same offset goes on when there is more.
     """
+    lab = plain_lab
     _write(lab, b"one")
     chunk = output.read(lab.root, "a", "stdout", 3, 10)
     assert chunk == output.Chunk(b"", 3, 3)
@@ -52,18 +54,20 @@ def test_a_reader_at_the_end_sees_what_comes(lab: Lab) -> None:
     assert output.read(lab.root, "a", "stdout", 99, 10) == output.Chunk(b"", 6, 6)
 
 
-def test_no_file_is_not_an_empty_file(lab: Lab) -> None:
+def test_no_file_is_not_an_empty_file(plain_lab: Lab) -> None:
     """
     Never launched, or cleaned up.
     """
+    lab = plain_lab
     assert output.read(lab.root, "a", "stdout", 0, 1) is None
     assert output.bound(lab.root, "a", "stdout", 10) == 0
 
 
-def test_bounding_keeps_offsets_and_the_tail(lab: Lab) -> None:
+def test_bounding_keeps_offsets_and_the_tail(plain_lab: Lab) -> None:
     """
     The space of the front is given back while the job writes on; a reader from before is led past the hole.
     """
+    lab = plain_lab
     line = b"%07d\n"
     data = b"".join(line % n for n in range(500_000))
     _write(lab, data)
@@ -88,10 +92,11 @@ def test_bounding_keeps_offsets_and_the_tail(lab: Lab) -> None:
     assert output.bound(lab.root, "a", "stdout", 1_000_000) > 0
 
 
-def test_much_output_needs_no_keeper(lab: Lab) -> None:
+def test_much_output_needs_no_keeper(plain_lab: Lab) -> None:
     """
     The job holds the files itself: 100 MB cost its keepers nothing and lose nothing with them.
     """
+    lab = plain_lab
     assert lab.launch("a", lab.sh("exec head -c 100000000 /dev/zero")) == Started()
     lab.free("a")
     chunk = output.read(lab.root, "a", "stdout", 99_999_990, 100)

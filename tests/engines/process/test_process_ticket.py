@@ -22,10 +22,11 @@ def _full(lab: Lab) -> bytes:
     return (lab.root.tickets / "a").read_bytes()
 
 
-def test_both_sides_write_the_same_bytes(lab: Lab) -> None:
+def test_both_sides_write_the_same_bytes(plain_lab: Lab) -> None:
     """
     What the keeper wrote is what `render` makes of it, byte for byte: the two need no common module.
     """
+    lab = plain_lab
     data = _full(lab)
     found = parse(data)
     assert None not in (found.claim, found.started, found.ended, found.gone)
@@ -34,20 +35,22 @@ def test_both_sides_write_the_same_bytes(lab: Lab) -> None:
     assert (keeper.LINE_BYTES, keeper.GONE + 1) == (ticket.LINE_BYTES, ticket.LINES)
 
 
-def test_a_person_can_read_it(lab: Lab) -> None:
+def test_a_person_can_read_it(plain_lab: Lab) -> None:
     """
     Four lines of printable text.
     """
+    lab = plain_lab
     lines = _full(lab).split(b"\n")
     assert [len(line) for line in lines] == [1023, 1023, 1023, 1023, 0]
     assert re.fullmatch(rb"[ -~\n]+", b"\n".join(lines))
 
 
 @pytest.mark.parametrize("line", [1, 2, 3])
-def test_a_line_torn_anywhere_was_not_written(lab: Lab, line: int) -> None:
+def test_a_line_torn_anywhere_was_not_written(plain_lab: Lab, line: int) -> None:
     """
     A crash in the middle of an overwrite, at any byte, hides this line and no other.
     """
+    lab = plain_lab
     data = _full(lab)
     whole = parse(data)
     written = len(data[line * LINE_BYTES :][:LINE_BYTES].rstrip())

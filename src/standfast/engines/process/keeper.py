@@ -37,7 +37,9 @@ ROUND_S = 0.02
 RETRY_S = 1.0
 NOT_RELEASED = "not_released"
 PR_SET_CHILD_SUBREAPER = 36  # Source: linux/prctl.h, since Linux 3.4.
+ALL_SIGNALS = signal.valid_signals()
 WATCHED = {signal.SIGCHLD, signal.SIGTERM, signal.SIGUSR1}
+LIBC = ctypes.CDLL(None, use_errno=True)
 
 TYPE_CHECKING = False  # `typing` itself would cost every launch 5 ms.
 if TYPE_CHECKING:
@@ -176,7 +178,7 @@ def become_subreaper() -> None:
     """
     From here on every orphaned descendant becomes our child, however often it forked or called setsid.
     """
-    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+    if LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl")
 
 
@@ -395,12 +397,12 @@ def become_job(spec: Spec, out: int, err: int, go: int, fail: int) -> NoReturn:
     over after the worker has read the first. A clean end of `fail` means that exec has happened.
     """
     stage = "setsid"
-    number = 0
+    failure = 0
     try:
         os.setsid()
         stage = "signals"
-        for sig in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-            signal.signal(sig, signal.SIG_DFL)  # Python ignores SIGPIPE and SIGXFSZ; exec would keep that.
+        for number in ignored_signals():
+            signal.signal(number, signal.SIG_DFL)  # Python ignores SIGPIPE and SIGXFSZ; exec would keep that.
         stage = "descriptors"
         os.dup2(out, 1)
         os.dup2(err, 2)
@@ -428,19 +430,29 @@ def become_job(spec: Spec, out: int, err: int, go: int, fail: int) -> NoReturn:
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         os.execvpe(argv[0], argv, env)
     except OSError as error:
-        number = error.errno or 0
+        failure = error.errno or 0
     except UnicodeError:
-        number = errno.EILSEQ
+        failure = errno.EILSEQ
     except ValueError:
         # The resource module says ValueError for EPERM, exec for a NUL byte.
-        number = errno.EPERM if stage == "rlimits" else errno.EINVAL
+        failure = errno.EPERM if stage == "rlimits" else errno.EINVAL
     except MemoryError:
-        number = errno.ENOMEM
+        failure = errno.ENOMEM
     finally:
         try:
-            os.write(fail, 2 * json.dumps([stage, number]).encode().ljust(REPORT_BYTES))
+            os.write(fail, 2 * json.dumps([stage, failure]).encode().ljust(REPORT_BYTES))
         finally:
             os._exit(127)
+
+
+def ignored_signals() -> list[int]:
+    """
+    What this process ignores; handlers need no care, exec resets them.
+
+    Source: proc(5), /proc/PID/status, SigIgn: a mask in hexadecimal, the lowest bit is signal 1.
+    """
+    mask = int(slurp("/proc/self/status").partition(b"SigIgn:")[2].split()[0], 16)
+    return [number for number in range(1, 65) if mask >> (number - 1) & 1]
 
 
 def encoded(text: str) -> bytes:
@@ -848,23 +860,13 @@ def keep(spec: Spec, ack: int) -> None:
         confess(spec, error)
 
 
-def main() -> NoReturn:
+def settle(spec: Spec) -> NoReturn:
     """
-    Entry: read the payload, leave the control plane's family, keep. Never returns.
+    In a process that nobody waits for: leave the control plane's session, terminal, folder and descriptors; keep.
     """
-    spec = read_payload(0)
-    if spec is None:
-        os._exit(3)  # Cut short: the control plane died while writing. Nothing was touched.
     ack = os.dup(1)
-    signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
+    signal.pthread_sigmask(signal.SIG_SETMASK, ALL_SIGNALS)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    try:
-        first = os.fork()
-    except OSError as error:
-        say(ack, {"ack": "refused", "stage": "fork", "errno": error.errno})
-        os._exit(3)
-    if first:
-        os._exit(0)
     os.setsid()
     os.umask(0o077)
     null = os.open("/dev/null", os.O_RDWR)
@@ -879,6 +881,23 @@ def main() -> NoReturn:
         os._exit(3)
     keep(spec, ack)
     os._exit(0)
+
+
+def main() -> NoReturn:
+    """
+    Entry: read the payload, step out of the family, settle.
+    """
+    spec = read_payload(0)
+    if spec is None:
+        os._exit(3)  # Cut short: the control plane died while writing. Nothing was touched.
+    try:
+        first = os.fork()
+    except OSError as error:
+        say(1, {"ack": "refused", "stage": "fork", "errno": error.errno})
+        os._exit(3)
+    if first:
+        os._exit(0)
+    settle(spec)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """
 The control plane's side of a launch: start a keeper, hand it the command, take one answer.
 
-Belongs here: the command, the payload, the keeper's first process, the ack. Does not belong here: looking (observe.py),
-and deciding whether a launch may be repeated - it may, freely: the link of the ticket lets one pass.
+Belongs here: the command, the payload, the ack. Does not belong here: processes and pipes (spawner.py), looking
+(observe.py), and deciding whether a launch may be repeated - it may, freely: the link of the ticket lets one pass.
 
 The command and its environment travel through an anonymous memory file only, never over a command line, never over a
 disk. Linux only, like the keeper.
@@ -12,32 +12,20 @@ from __future__ import annotations
 
 import json
 import os
-import select
-import subprocess
-import sys
-import time
 import zlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
 from standfast.engines.process.root import Root
+from standfast.engines.process.spawner import Silence, Spawner
 from standfast.engines.process.ticket import HANDLE
 
 ACK_TIMEOUT_S = 10.0
+PLAIN = Spawner(fork_server=False)
 DIGEST_CHARS_MAX = 128
 JOB_COOKIE = "STANDFAST_ATTEMPT_ID"
-# Seen in /proc/PID/environ of keepers; not the name that jobs carry, so that a keeper in flight is never taken for one.
-KEEPER_COOKIE = "STANDFAST_KEEPER"
-KEEPER_ARGV = (
-    sys.executable,
-    *("-I", "-S", "-E", "-X", "utf8", "-c"),
-    # Appended, so that nothing beside the keeper can shadow the standard library.
-    "import sys; sys.path.append(sys.argv[1]); import keeper; keeper.main()",
-    str(Path(__file__).parent),
-)
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,17 +102,19 @@ def launch(
     digest: str,
     command: Command,
     *,
+    spawner: Spawner = PLAIN,
     failpoint: str | None = None,
     timeout_s: float = ACK_TIMEOUT_S,
 ) -> Launched:
     """
-    Run `command` under `handle` unless the handle was ever used; blocks for one ack, some 30 ms.
+    Run `command` under `handle` unless the handle was ever used; blocks for one ack: 30 ms, 8 with a fork server.
 
     Call it from a worker thread. It may be repeated and raced freely, also after NoAnswer or a crash in it.
 
     Args:
         handle: [a-z0-9-]{1,100}, never used for anything else.
         digest: Of whatever makes two launches the same, at most 128 ASCII characters; kept in the ticket.
+        spawner: How the keeper's first process comes about; changes the speed and nothing else.
         failpoint: Test builds only, see keeper.Failpoint.
     Raises:
         ValueError: handle or digest is malformed; nothing was started.
@@ -134,8 +124,9 @@ def launch(
     try:
         with os.fdopen(os.dup(stdin), "wb") as file:
             file.write(body)
-        os.lseek(stdin, 0, os.SEEK_SET)
-        return _spawn(handle, stdin, timeout_s)
+        return from_ack(spawner.ask(handle, stdin, timeout_s))
+    except Silence as silence:
+        return NoAnswer(silence.detail)
     except OSError as error:
         return Refused("spawn", error.errno or 0)
     finally:
@@ -164,49 +155,6 @@ def payload(root: Root, handle: str, digest: str, command: Command, *, failpoint
     # Not msgspec: surrogate escapes must survive, as \udcXX.
     body = json.dumps(spec, separators=(",", ":")).encode()
     return b"%d %d\n" % (len(body), zlib.crc32(body)) + body
-
-
-def _spawn(handle: str, stdin: int, timeout_s: float) -> Launched:
-    process = subprocess.Popen(
-        KEEPER_ARGV,
-        stdin=stdin,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={KEEPER_COOKIE: handle},
-        cwd="/",
-        start_new_session=True,
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    with process.stdout, process.stderr:
-        line = read_ack(process.stdout.fileno(), time.monotonic() + timeout_s)
-        # It leaves as soon as it has forked. If it has not, it has claimed nothing yet and may go.
-        try:
-            process.wait(timeout=timeout_s if line else 0.5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        if line is None:
-            os.set_blocking(process.stderr.fileno(), False)
-            return NoAnswer((process.stderr.read() or b"").decode(errors="replace")[-2000:])
-    return from_ack(line)
-
-
-def read_ack(fd: int, deadline: float) -> bytes | None:
-    """
-    Read one line from a pipe until the monotonic `deadline`; None when it ends or stays silent before the newline.
-    """
-    poll = select.poll()
-    poll.register(fd, select.POLLIN)
-    line = b""
-    while not line.endswith(b"\n"):
-        if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
-            return None
-        chunk = os.read(fd, 4096)
-        if not chunk:
-            return None
-        line += chunk
-    return line
 
 
 def from_ack(line: bytes) -> Launched:

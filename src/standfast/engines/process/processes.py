@@ -15,8 +15,9 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from standfast.engines.process.launcher import JOB_COOKIE, KEEPER_COOKIE
+from standfast.engines.process.launcher import JOB_COOKIE
 from standfast.engines.process.root import Root
+from standfast.engines.process.spawner import KEEPER_COOKIE
 from standfast.engines.process.ticket import Started
 
 DEAD_STATES = "ZXx"
