@@ -8,6 +8,7 @@ import asyncio
 import hashlib
 import os
 import re
+import tempfile
 from pathlib import Path
 
 from standfast.core.errors import NotFound, Unavailable
@@ -70,15 +71,14 @@ def _write(path: Path, data: bytes) -> None:
         return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     sync_folder(path.parent.parent)
-    # Distinct per thread, so that two callers with the same bytes do not share an unfinished file.
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.{id(data)}")
+    descriptor, unfinished = tempfile.mkstemp(prefix=".", dir=path.parent)
     try:
-        with unfinished.open("xb") as file:
-            os.fchmod(file.fileno(), 0o600)
+        with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        unfinished.rename(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+        Path(unfinished).rename(path)
+    except BaseException:
+        Path(unfinished).unlink(missing_ok=True)
+        raise
     sync_folder(path.parent)
