@@ -25,6 +25,10 @@ NAME = re.compile(r"[a-z0-9]([-a-z0-9._]{0,98}[a-z0-9])?")
 PRIORITY_MAX = 1000
 LABELS_MAX = 64
 PROGRAM_BYTES_MAX = 2 * 1024 * 1024
+SECONDS_MAX = 3_155_760_000
+"""A hundred years: beyond any wait that is meant, and still a date when added to one."""
+
+MEMORY_FACTOR_MAX = 1000
 
 
 class Resources(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
@@ -96,8 +100,9 @@ def check(spec: Spec, *, at: str = "/spec") -> list[FieldError]:
     demand(bool(NAME.fullmatch(spec.engine)), "/engine", "must be the name of an engine", "malformed")
     demand(bool(NAME.fullmatch(spec.queue)), "/queue", _NAME_RULE, "malformed")
     demand(abs(spec.priority) <= PRIORITY_MAX, "/priority", f"must be -{PRIORITY_MAX}..{PRIORITY_MAX}")
-    demand(_over(spec.deadline_s, 0), "/deadline_s", "must be more than 0 seconds")
-    demand(_over(spec.start_deadline_s, 0), "/start_deadline_s", "must be more than 0 seconds")
+    for name in ("deadline_s", "start_deadline_s"):
+        value = getattr(spec, name)
+        demand(value is None or 0 < value <= SECONDS_MAX, f"/{name}", "must be more than 0 seconds, at most 100 years")
     demand(0 <= spec.stop_grace_s <= 86_400, "/stop_grace_s", "must be 0..86400 seconds")
     demand(
         spec.start_at is None or spec.start_at.tzinfo is not None,
@@ -109,17 +114,21 @@ def check(spec: Spec, *, at: str = "/spec") -> list[FieldError]:
     demand(_over(spec.resources.cpus, 0), "/resources/cpus", "must be more than 0")
     for name in ("compute_s", "logs_s", "record_s"):
         value = getattr(spec.ttl, name)
-        demand(value is None or value >= 0, f"/ttl/{name}", "must be 0 seconds or more, or null")
+        demand(value is None or 0 <= value <= SECONDS_MAX, f"/ttl/{name}", "must be 0 seconds to 100 years, or null")
     retry = spec.retry
     demand(1 <= retry.max_attempts <= 100, "/retry/max_attempts", "must be 1..100")
     demand(0 <= retry.backoff_base_s <= 86_400, "/retry/backoff_base_s", "must be 0..86400 seconds")
     demand(0 <= retry.backoff_cap_s <= 604_800, "/retry/backoff_cap_s", "must be 0..604800 seconds")
     for failure_class, mitigation in retry.mitigate.items():
         where = f"/retry/mitigate/{failure_class}"
-        demand(mitigation.memory_factor > 1, f"{where}/memory_factor", "must be more than 1")
+        demand(
+            1 < mitigation.memory_factor <= MEMORY_FACTOR_MAX,
+            f"{where}/memory_factor",
+            f"must be more than 1, at most {MEMORY_FACTOR_MAX}",
+        )
         demand(_over(mitigation.memory_max_mib, 0), f"{where}/memory_max_mib", "must be more than 0 MiB")
     for code in spec.exit_codes:
-        demand(code.isdecimal() and 1 <= int(code) <= 255, f"/exit_codes/{code}", "exit codes are 1..255")
+        demand(code in _EXIT_CODES, f"/exit_codes/{code}", "exit codes are 1..255, without leading zeros")
     for index, rule in enumerate(spec.failure_rules):
         demand(_compiles(rule.text), f"/failure_rules/{index}/text", "is not a regular expression", "malformed")
     demand(
@@ -131,6 +140,7 @@ def check(spec: Spec, *, at: str = "/spec") -> list[FieldError]:
     return wrong
 
 
+_EXIT_CODES = frozenset(str(code) for code in range(1, 256))
 _NAME_RULE = "must be 1..100 of a-z 0-9 - . _ and begin and end with a letter or digit"
 
 
