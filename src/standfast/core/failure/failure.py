@@ -10,7 +10,7 @@ import msgspec
 
 from standfast.core.failure.classes import TRAITS, FailureClass
 
-_VARYING = re.compile(r"0x[0-9a-f]+|\d+|[0-9a-f]{8}-[0-9a-f-]{27,}|/\S+", re.IGNORECASE)
+_VARYING = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27,}|0x[0-9a-f]+|\d+|/\S+", re.IGNORECASE)
 
 
 class Failure(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True):
