@@ -97,7 +97,7 @@ class Spawner:
                 with theirs:
                     self._process = subprocess.Popen(
                         SERVER_ARGV,
-                        stdin=theirs,
+                        stdin=theirs.fileno(),
                         stdout=subprocess.DEVNULL,
                         stderr=subprocess.DEVNULL,
                         env={KEEPER_COOKIE: PLACEHOLDER},
