@@ -106,7 +106,8 @@ class JobStore(Protocol):
 
         A step with `before` None inserts, unless (namespace, request id) is taken. Others update where the revision
         is still `before.revision`. A step without events writes its wake time only. Steps of one call are applied in
-        order. The events get the next numbers of one global sequence, in the order they became visible.
+        order; once one of a job did not win, its later ones are `Lost`, because they build on it. The events get the
+        next numbers of one global sequence, in the order they became visible.
 
         Raises:
             Unavailable: Nothing of these steps is durable; `store_full` if the disk is. The store stays usable for

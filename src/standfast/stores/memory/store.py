@@ -82,7 +82,14 @@ class MemoryStore:
         As the port says; lets other tasks run first, as a store with a disk would.
         """
         await asyncio.sleep(0)
-        return [self._apply(step) for step in steps]
+        answers: list[Committed] = []
+        beaten: set[str] = set()
+        for step in steps:
+            answer = Lost(step.after.uid) if step.after.uid in beaten else self._apply(step)
+            if not isinstance(answer, Job):
+                beaten.add(step.after.uid)
+            answers.append(answer)
+        return answers
 
     async def due(self, now: datetime, *, limit: int, skip: Collection[str] = ()) -> DueJobs:
         """

@@ -133,7 +133,20 @@ class Ledger:
         """
         Write each step or find out that it lost.
         """
-        return [self._insert(step) if step.before is None else self._update(step, step.before) for step in steps]
+        answers: list[Committed] = []
+        beaten: set[str] = set()
+        for step in steps:
+            answer: Committed
+            if step.after.uid in beaten:
+                answer = Lost(step.after.uid)
+            elif step.before is None:
+                answer = self._insert(step)
+            else:
+                answer = self._update(step, step.before)
+            if not isinstance(answer, Job):
+                beaten.add(step.after.uid)
+            answers.append(answer)
+        return answers
 
     def remove(self, uid: str, revision: int) -> bool:
         """

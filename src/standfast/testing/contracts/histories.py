@@ -167,12 +167,15 @@ class Wanderer:
         made: list[Step] = []
         for _ in range(self.dice.randint(1, 4)):
             dice = self.dice.random()
-            if dice < 0.3 or not self.jobs:
+            unfinished = [job for job in self.jobs.values() if not job.phase.final][-8:]
+            if dice < (0.1 if len(unfinished) > 5 else 0.4) or not self.jobs:
                 made.append(self._opening())
-            elif dice < 0.35 and self._stale:
+            elif dice < 0.15 and self._stale:
                 made += self._moved(self.dice.choice(self._stale))
             else:
-                made += self._moved(self.dice.choice(list(self.jobs.values())))
+                made += self._moved(
+                    self.dice.choice(unfinished if unfinished and dice < 0.9 else list(self.jobs.values()))
+                )
         return made
 
     def learn(self, answers: Sequence[object]) -> None:

@@ -141,6 +141,23 @@ async def steps_of_one_call_follow_one_another(subject: Subject) -> None:
 
 
 @CASES.case
+async def a_step_that_builds_on_a_loser_loses(subject: Subject) -> None:
+    """
+    Two steps in a row of one job, the first from an old revision: the second loses too, though the revision it builds
+    on is by now the stored one, reached by another way.
+    """
+    async with desk_at(subject) as desk:
+        job = await desk.submitted()
+        launched = await desk.told(job, Admit(incarnation=builders.LIFE))
+        held = step(job, Suspend(by="ann"), desk.clock.now())
+        resumed = step(held.after, Resume(by="ann"), desk.clock.now())
+        assert held.after.revision == launched.revision
+        assert await desk.store.commit([held, resumed]) == [Lost(job.uid), Lost(job.uid)]
+        assert await desk.store.load([job.uid]) == [launched]
+        assert counts_by_phase(await desk.store.slots()) == {"launching": 1}
+
+
+@CASES.case
 async def a_step_without_events_moves_the_wake_time_only(subject: Subject) -> None:
     """
     It writes no event and no revision, so a step computed before it still wins; the stored job has the new wake time.
