@@ -222,5 +222,5 @@ def test_the_order_of_the_claim(plain_lab: Lab, monkeypatch: pytest.MonkeyPatch)
         os.close(fd)
     assert calls == [
         *("flock", "write", "fsync file", "link", "unlink", "fsync directory", "fork"),
-        *("pwrite", "fdatasync", "pwrite", "fdatasync"),
+        *("pwrite", "fdatasync", "pwrite", "fdatasync", "flock"),
     ]

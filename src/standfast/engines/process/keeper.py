@@ -12,7 +12,8 @@ One keeper is two processes, so that no single death loses an exit status::
 
 The ticket `root/tickets/<handle>` is four lines of 1024 bytes: claim, started, ended, gone. It appears by `link`,
 already complete, durable and locked; the lock is held by both processes and by nothing else, and is free only when
-both are gone. The code is read in whole before anything is claimed: the files it came from may be deleted at any time.
+both are dead, or when the last line is on disk. The code is read in whole before anything is claimed: the files it
+came from may be deleted at any time, and one file is all there is to read.
 
 Started as ``python -I -S -E -X utf8 -c BOOTSTRAP`` with the handle as its only environment variable. stdin carries
 ``<length> <crc32>\\n`` and a JSON document; stdout receives one JSON line, the ack.
@@ -591,7 +592,7 @@ class Keeper:
         The handle is spent, but nothing ran and nothing will: write that down and say so.
         """
         self.write(ENDED, self.ending(["exec_failed", stage, number]))
-        self.write(GONE, self.leaving())
+        self.leave()
         self.say({"ack": "exec_failed", "stage": stage, "errno": number})
 
     def work(self, go_read: int, go_write: int, fail_write: int, out: int, err: int) -> None:
@@ -693,8 +694,17 @@ class Keeper:
             self.write(ENDED, self.ending(["never_ran", NOT_RELEASED]))
             self.say({"ack": "exec_failed", "stage": NOT_RELEASED, "errno": errno.ECANCELED})
         self.failpoint.reach("before_gone", self.role, self.other)
+        self.leave()
+
+    def leave(self) -> None:
+        """
+        Write the last line, flushed, and let the lock go for both halves: what it guarded is over.
+
+        Explicitly, because whoever watches the file is told of its closing a moment before the kernel drops the lock.
+        """
         self.write(GONE, self.leaving())
         self.failpoint.reach("after_gone", self.role, self.other)
+        fcntl.flock(self.lock, fcntl.LOCK_UN)
 
     def note(self, news: signal.struct_siginfo) -> None:
         """
