@@ -196,8 +196,9 @@ def _open_store(settings: Settings, clock: Clock, points: Failpoints | None) -> 
 
         folder = settings.state_path
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        hit = points.hit if points is not None else None
-        return SqliteStore(folder / "standfast.db", clock=clock, failpoint=hit), FileBlobs(folder / "blobs")
+        path = folder / "standfast.db"
+        store = SqliteStore(path, clock) if points is None else SqliteStore(path, clock, failpoint=points.hit)
+        return store, FileBlobs(folder / "blobs")
     raise InvalidSpec([FieldError("/store", "unknown_store", f"{settings.store!r} is neither sqlite nor memory")])
 
 

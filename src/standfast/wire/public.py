@@ -104,6 +104,9 @@ class JobAnswer(_Answer, frozen=True, gc=False, kw_only=True):
     name: str
     namespace: str
     labels: Mapping[str, str]
+    engine: str
+    queue: str
+    priority: int
     revision: int
     request_id: str
     spec_digest: str
@@ -311,6 +314,9 @@ def to_job(job: Job, waiting: Waiting | None = None) -> JobAnswer:
         name=job.name,
         namespace=job.namespace,
         labels=job.labels,
+        engine=job.spec.engine,
+        queue=job.spec.queue,
+        priority=job.spec.priority,
         revision=job.revision,
         request_id=job.request_id,
         spec_digest=job.digest,
@@ -443,7 +449,8 @@ def _known(job: Job) -> Sequence[str]:
     """
     facts: list[str] = []
     for attempt in job.attempts:
-        sent = f"attempt {attempt.number}, handle {attempt.handle}, stored {attempt.begun_at.isoformat()} before it was sent"
+        stored_at = attempt.begun_at.isoformat()
+        sent = f"attempt {attempt.number}, handle {attempt.handle}, stored {stored_at} before it was sent"
         facts.append(sent + (f" {attempt.sends} times" if attempt.sends > 1 else ""))
         if attempt.seen_at is not None:
             facts.append(f"attempt {attempt.number} was seen by the engine as {attempt.engine_status or 'present'}")

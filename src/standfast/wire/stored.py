@@ -76,7 +76,7 @@ def decode_event(data: bytes | str, version: int = VERSION) -> e.Event:
     try:
         if version == VERSION:
             return _events.decode(data)
-        return msgspec.convert(_lifted(data, version, EVENT_UPCASTERS), e.Event)  # type: ignore[no-any-return, arg-type]
+        return msgspec.convert(_lifted(data, version, EVENT_UPCASTERS), e.Event)  # type: ignore[no-any-return]
     except msgspec.MsgspecError as error:
         raise UnreadableRecord(f"event record of version {version}: {error}") from error
 

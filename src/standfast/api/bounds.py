@@ -1,0 +1,82 @@
+"""
+Bounds of a request: how large, how many a second.
+
+Belongs here: the token bucket and the body reader. Not here: answers to what exceeds them (`problems`).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from starlette.requests import Request
+
+from standfast.api.problems import Throttled
+from standfast.core.errors import InvalidSpec
+from standfast.ports.clock import Clock
+
+CALLERS_MAX = 10_000
+"""Buckets kept; the one that was idle for longest goes first, and is full again when it comes back."""
+
+
+class Buckets:
+    """
+    One token bucket per caller: `per_s` requests a second, bursts of twice that.
+    """
+
+    def __init__(self, clock: Clock, per_s: float) -> None:
+        self._clock = clock
+        self._per_s = per_s
+        self._burst = max(1.0, per_s * 2)
+        self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, caller: str) -> None:
+        """
+        Let one request of the caller pass.
+
+        Raises:
+            Throttled: It has none left; `retry_after_s` says when it has.
+        """
+        now = self._clock.now().timestamp()
+        level, at = self._levels.get(caller, (self._burst, now))
+        level = min(self._burst, level + (now - at) * self._per_s)
+        if level < 1:
+            self._levels[caller] = (level, now)
+            raise Throttled(f"more than {self._per_s:g} requests a second", retry_after_s=(1 - level) / self._per_s)
+        self._levels[caller] = (level - 1, now)
+        self._levels.move_to_end(caller)
+        if len(self._levels) > CALLERS_MAX:
+            self._levels.popitem(last=False)
+
+
+class BodyTooLarge(InvalidSpec):
+    """
+    The body is larger than allowed; it was not read to its end.
+    """
+
+    code = "body_too_large"
+
+
+async def body_of(request: Request, bytes_max: int) -> bytes:
+    """
+    The whole body, at most `bytes_max` bytes.
+
+    Raises:
+        BodyTooLarge: By its Content-Length, or by what came.
+    """
+    declared = request.headers.get("content-length", "0")
+    if declared.isdecimal() and int(declared) > bytes_max:
+        raise _too_large(bytes_max)
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size > bytes_max:
+            raise _too_large(bytes_max)
+        parts.append(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _too_large(bytes_max: int) -> BodyTooLarge:
+    error = BodyTooLarge([])
+    error.message = f"the body is larger than {bytes_max} bytes"
+    return error
