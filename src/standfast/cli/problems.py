@@ -1,0 +1,91 @@
+"""
+Errors as words on stderr, or as one problem document, and the exit code that goes with them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from standfast.cli.exits import Exit, Quit, exit_of_phase
+from standfast.cli.terminal import Terminal, inert
+from standfast.client import errors
+from standfast.core.errors import FieldError, StandfastError
+
+
+def show(terminal: Terminal, error: Quit | errors.ClientError | StandfastError, *, machine: bool) -> int:
+    """
+    Say what went wrong and what to do; the exit code.
+    """
+    told = document(error)
+    if machine:
+        terminal.say(msgspec.json.encode(told).decode())
+    else:
+        for line in lines(told):
+            terminal.say(line)
+    if isinstance(error, Quit):
+        return error.code
+    return exit_of(error) if isinstance(error, errors.ClientError) else Exit.USAGE
+
+
+def document(error: Quit | errors.ClientError | StandfastError) -> dict[str, Any]:
+    """
+    The error as a problem document.
+    """
+    if isinstance(error, errors.Problem) and error.document:
+        return error.document
+    code = error.name if isinstance(error, Quit) else error.code
+    told: dict[str, Any] = {"code": code, "title": code.replace("_", " "), "detail": error.message}
+    if error.hint:
+        told["hint"] = error.hint
+    if isinstance(error, errors.ClientError):
+        told["retry"] = error.retry
+        if error.request_id:
+            told["request_id"] = error.request_id
+    fields: tuple[FieldError, ...] = getattr(error, "errors", ())
+    if fields:
+        told["errors"] = [msgspec.to_builtins(field) for field in fields]
+    return told
+
+
+def lines(told: dict[str, Any]) -> list[str]:
+    """
+    The same for people: what, where, and what to do.
+    """
+    code = told.get("code", "error")
+    fields = told.get("errors") or []
+    first = told.get("title") if fields and len(fields) > 1 else told.get("detail") or told.get("title")
+    found = [f"error: {inert(str(first))} [{code}]"]
+    if len(fields) > 1:
+        found += [
+            f"  {inert(str(field.get('pointer') or '/'))}: {inert(str(field.get('message') or field.get('detail')))}"
+            for field in fields
+        ]
+    if told.get("hint"):
+        found.append(f"hint: {inert(str(told['hint']))}")
+    if code == "no_answer" and told.get("request_id"):
+        found.append(f"      request id: {told['request_id']}   (send the same again with --request-id)")
+    return found
+
+
+def exit_of(error: errors.ClientError) -> Exit:
+    """
+    The code for a call that went wrong.
+    """
+    if isinstance(error, errors.NoAnswer):
+        return Exit.UNKNOWN
+    if isinstance(error, errors.WaitTimeout):
+        return Exit.PENDING
+    if isinstance(error, errors.CannotCome | errors.JobNotSucceeded):
+        code = exit_of_phase(str(error.job.phase))
+        return Exit.TROUBLE if code in (Exit.OK, Exit.PENDING) else code
+    if isinstance(error, errors.Conflict | errors.KeyReused):
+        return Exit.CONFLICT
+    if isinstance(error, errors.Invalid):
+        return Exit.USAGE
+    if isinstance(error, errors.NotAllowed):
+        return Exit.NOT_ALLOWED
+    if isinstance(error, errors.NotFound | errors.Gone):
+        return Exit.NOT_FOUND
+    return Exit.TROUBLE

@@ -1,0 +1,570 @@
+"""
+The client for asyncio: `AsyncClient`, its `jobs`, and `AsyncJobView`. The same names and types as in `sync`, held equal
+by a test.
+
+Belongs here: questions in the order they are asked. Not here: what is asked (`calls`), HTTP (`transport`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import httpx2
+
+from standfast.client import answers, calls, following
+from standfast.client.calls import uid_of
+from standfast.client.errors import CannotCome, ClientError, NotFound, Unavailable, WaitTimeout
+from standfast.client.goals import DONE, Prospect, prospect
+from standfast.client.retrying import CHANGE_FOR_S
+from standfast.client.snapshot import Snapshot, success_of
+from standfast.client.spec import Spec
+from standfast.client.transport import AsyncHttpTransport, address_of, fresh_key
+
+T = TypeVar("T")
+
+HOLD_S = 20.0
+"""How long one question for a change is held by the server before it is asked anew."""
+
+
+class AsyncJobView(Snapshot["AsyncClient"]):
+    """
+    A job as it was when last asked about, with every question and command at hand. Never changes; see `refresh`.
+    """
+
+    __slots__ = ()
+
+    async def refresh(self) -> AsyncJobView:
+        """
+        A new view of the job as it is now.
+        """
+        return await self._client.jobs.get(self.uid)
+
+    async def wait(self, *, until: str = DONE, timeout: float | None = None) -> AsyncJobView:
+        """
+        The job once it is `done`, or in the phase named; see `AsyncJobs.wait`.
+        """
+        return await self._client.jobs.wait(self, until=until, timeout=timeout)
+
+    def result(self) -> AsyncJobView:
+        """
+        This view, if the job succeeded.
+
+        Raises:
+            JobFailed, JobCancelled, JobUncertain: As its phase says. JobNotSucceeded: It has not ended.
+        """
+        success_of(self)
+        return self
+
+    def logs(
+        self, *, attempt: int | None = None, stream: str = "stdout", follow: bool = False, tail: int | None = None
+    ) -> AsyncIterator[following.LogLine]:
+        """
+        Lines of output; see `AsyncJobs.logs`.
+        """
+        return self._client.jobs.logs(self, attempt=attempt, stream=stream, follow=follow, tail=tail)
+
+    def events(self, *, follow: bool = False, after: int = 0) -> AsyncIterator[answers.Event]:
+        """
+        What happened to the job, in order; see `AsyncJobs.events`.
+        """
+        return self._client.jobs.events(self, follow=follow, after=after)
+
+    async def attempts(self) -> list[answers.Attempt]:
+        """
+        Every attempt, oldest first.
+        """
+        return await self._client.jobs.attempts(self)
+
+    async def evidence(self) -> list[answers.Evidence]:
+        """
+        What its claims rest on.
+        """
+        return await self._client.jobs.evidence(self)
+
+    async def explain(self) -> answers.Explanation:
+        """
+        What is known, and what would settle the rest.
+        """
+        return await self._client.jobs.explain(self)
+
+    async def cancel(self, *, reason: str | None = None) -> AsyncJobView:
+        """
+        Ask for its end; returns when that is durable.
+        """
+        return await self._client.jobs.cancel(self, reason=reason)
+
+    async def suspend(self, *, reason: str | None = None) -> AsyncJobView:
+        """
+        Ask that nothing of it run until resumed.
+        """
+        return await self._client.jobs.suspend(self, reason=reason)
+
+    async def resume(self) -> AsyncJobView:
+        """
+        Let it wait for its turn again.
+        """
+        return await self._client.jobs.resume(self)
+
+    async def resolve(self, answer: str, *, because: str, outcome: str | None = None) -> AsyncJobView:
+        """
+        Settle its doubt by a person's word.
+        """
+        return await self._client.jobs.resolve(self, answer, because=because, outcome=outcome)
+
+    async def retry(self, *, changes: Mapping[str, Any] | None = None, key: str | None = None) -> AsyncJobView:
+        """
+        A new job like this finished one.
+        """
+        return await self._client.jobs.retry(self, changes=changes, key=key)
+
+    async def delete(self) -> None:
+        """
+        Remove this finished job for good.
+        """
+        await self._client.jobs.delete(self)
+
+
+class AsyncJobPage(Sequence[AsyncJobView]):
+    """
+    One page of jobs. watch_cursor: where to watch from, so that nothing between list and watch is missed.
+    """
+
+    def __init__(self, jobs: Sequence[AsyncJobView], watch_cursor: str | None) -> None:
+        self._jobs = tuple(jobs)
+        self.watch_cursor = watch_cursor
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._jobs[index]
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+
+class AsyncJobList:
+    """
+    AsyncJobs that fit a filter, newest first, fetched page by page as they are looked at.
+    """
+
+    def __init__(self, client: AsyncClient, filters: Mapping[str, Any], limit: int | None) -> None:
+        self._client = client
+        self._filters = dict(filters)
+        self._limit = limit
+
+    async def pages(self) -> AsyncIterator[AsyncJobPage]:
+        """
+        Page by page.
+        """
+        token: str | None = None
+        while True:
+            page = await self._client._transport.send(calls.list_jobs(**self._filters, page_token=token))
+            yield AsyncJobPage([AsyncJobView(self._client, job) for job in page.items], page.watch_cursor)
+            token = page.next_page_token
+            if not token:
+                return
+
+    async def __aiter__(self) -> AsyncIterator[AsyncJobView]:
+        left = self._limit
+        async for page in self.pages():
+            for job in page:
+                yield job
+                if left is not None:
+                    left -= 1
+                    if left <= 0:
+                        return
+
+
+class AsyncJobs:
+    """
+    Everything about jobs. A job is given as a view or as its uid.
+    """
+
+    def __init__(self, client: AsyncClient) -> None:
+        self._client = client
+
+    async def run(self, spec: Spec, *, key: str | None = None) -> AsyncJobView:
+        """
+        Submit the work, once, and return when it is durable.
+
+        Args:
+            spec: What to run.
+            key: Request id: the same one never makes a second job. None: `spec.key`, or a fresh one.
+
+        Raises:
+            NoAnswer: Not known whether it was accepted; `request_id` says with which key to ask again.
+            Invalid: Every wrong field; nothing was stored. KeyReused: The key made another job.
+        """
+        request_id = key or spec.key or fresh_key()
+        made = await self._send(calls.submit(spec, namespace=self._client.namespace, key=request_id))
+        return AsyncJobView(self._client, made.job, replayed=made.replayed)
+
+    async def plan(self, spec: Spec) -> answers.Plan:
+        """
+        What `run` would do: all of its checks and the exact call to the engine. Nothing is stored or sent.
+        """
+        return await self._send(calls.plan(spec, namespace=self._client.namespace))
+
+    async def get(self, uid: str) -> AsyncJobView:
+        """
+        The job of that uid.
+
+        Raises:
+            NotFound: There is none.
+        """
+        return await self._view(calls.get_job(uid))
+
+    def list(
+        self,
+        *,
+        namespace: str | None = None,
+        phase: Sequence[str] = (),
+        engine: Sequence[str] = (),
+        labels: Mapping[str, str] | None = None,
+        name: str | None = None,
+        name_prefix: str | None = None,
+        queue: str | None = None,
+        created_after: datetime | None = None,
+        page_size: int | None = None,
+        limit: int | None = None,
+    ) -> AsyncJobList:
+        """
+        AsyncJobs that fit everything given, newest first, fetched as they are looked at.
+
+        Args:
+            namespace: None: the client's own; "": every one.
+            phase: Phases, any of them; with `!` before one: not that.
+            engine: Engines, any of them.
+            labels: All of them.
+            name, name_prefix, queue: As said.
+            created_after: Aware time.
+            page_size: 1..1000 jobs for each question; None: 100.
+            limit: AsyncJobs in all; None: every one.
+        """
+        filters = {
+            "namespace": self._client.namespace if namespace is None else namespace,
+            "phase": phase,
+            "engine": engine,
+            "labels": labels,
+            "name": name,
+            "name_prefix": name_prefix,
+            "queue": queue,
+            "created_after": created_after,
+            "page_size": page_size,
+        }
+        return AsyncJobList(self._client, filters, limit)
+
+    async def wait(self, job: AsyncJobView | str, *, until: str = DONE, timeout: float | None = None) -> AsyncJobView:
+        """
+        The job once it is `done` (any final phase), or in the phase named.
+
+        Args:
+            job: View or uid.
+            until: `done` or a phase.
+            timeout: Seconds; None: as long as it takes.
+
+        Raises:
+            CannotCome: No way leads from where it is to that phase; found out at once, not at the end of the timeout.
+            WaitTimeout: (a TimeoutError) The time is over, the job goes on.
+            ValueError: `until` is no phase.
+        """
+        view = await (self.get(job) if isinstance(job, str) else job.refresh())
+        begun = time.monotonic()
+        while True:
+            stands = prospect(until, view.phase)
+            if stands is Prospect.REACHED:
+                return view
+            if stands is Prospect.IMPOSSIBLE:
+                raise CannotCome(f"{view.uid} is {view.phase}, so it will never be {until}", view)
+            left_s = HOLD_S if timeout is None else timeout - (time.monotonic() - begun)
+            if left_s <= 0:
+                raise WaitTimeout(f"{view.uid} is still {view.phase} after {timeout:g}s", view)
+            view = await self.changed(view, timeout=min(HOLD_S, left_s))
+
+    async def changed(self, job: AsyncJobView, *, timeout: float = HOLD_S) -> AsyncJobView:
+        """
+        The job once anything happened to it since this view, or as it is after `timeout` seconds.
+        """
+        return await self._view(calls.wait_change(job.uid, revision=job.revision, timeout_s=timeout))
+
+    async def cancel(self, job: AsyncJobView | str, *, reason: str | None = None) -> AsyncJobView:
+        """
+        Ask for the job's end; returns when that is durable. It has ended when its phase says so.
+
+        Raises:
+            Conflict: It has ended already.
+        """
+        return await self._command(job, "cancel", {"reason": reason})
+
+    async def suspend(self, job: AsyncJobView | str, *, reason: str | None = None) -> AsyncJobView:
+        """
+        Ask that what runs of the job be stopped, and nothing started until it is resumed.
+
+        Raises:
+            Conflict: Its phase does not allow it.
+        """
+        return await self._command(job, "suspend", {"reason": reason})
+
+    async def resume(self, job: AsyncJobView | str) -> AsyncJobView:
+        """
+        Let a suspended job wait for its turn again.
+
+        Raises:
+            Conflict: It is not suspended.
+        """
+        return await self._command(job, "resume", {})
+
+    async def resolve(
+        self, job: AsyncJobView | str, answer: str, *, because: str, outcome: str | None = None
+    ) -> AsyncJobView:
+        """
+        Settle an uncertain job by a person's word, recorded with who and why.
+
+        Args:
+            job: View or uid.
+            answer: `absent` (nothing of the attempt is alive), `present` (it runs) or `done` (it ended).
+            because: How the person knows.
+            outcome: With `done`: `succeeded`, `failed` or `cancelled`.
+
+        Raises:
+            Conflict: It is not uncertain.
+        """
+        return await self._command(job, "resolve", {"answer": answer, "because": because, "outcome": outcome})
+
+    async def retry(
+        self, job: AsyncJobView | str, *, changes: Mapping[str, Any] | None = None, key: str | None = None
+    ) -> AsyncJobView:
+        """
+        A new job like the finished one, with `retry_of`; a finished job is never opened again.
+
+        Args:
+            job: View or uid.
+            changes: Merged into the spec as a JSON merge patch.
+            key: Request id of the new job; None: a fresh one.
+
+        Raises:
+            Conflict: It is not finished. Invalid: The changes do not fit.
+        """
+        made = await self._send(calls.retry(uid_of(job), changes, key=key or fresh_key()))
+        return AsyncJobView(self._client, made.job, replayed=made.replayed)
+
+    async def delete(self, job: AsyncJobView | str) -> None:
+        """
+        Remove a finished job for good, with its output, evidence and events.
+
+        Raises:
+            Conflict: It is not finished.
+        """
+        await self._send(calls.delete(uid_of(job)))
+
+    async def attempts(self, job: AsyncJobView | str) -> builtins.list[answers.Attempt]:
+        """
+        Every attempt at the job, oldest first.
+        """
+        return await self._send(calls.attempts(uid_of(job)))
+
+    async def evidence(self, job: AsyncJobView | str) -> builtins.list[answers.Evidence]:
+        """
+        What the claims about the job rest on, in the order it was found.
+        """
+        return await self._send(calls.evidence(uid_of(job)))
+
+    async def explain(self, job: AsyncJobView | str) -> answers.Explanation:
+        """
+        Why the job is as it is, what is known, and what would settle the rest.
+        """
+        return await self._send(calls.explain(uid_of(job)))
+
+    async def events(
+        self, job: AsyncJobView | str, *, follow: bool = False, after: int = 0
+    ) -> AsyncIterator[answers.Event]:
+        """
+        What happened to the job, in order.
+
+        Args:
+            job: View or uid.
+            follow: Go on until the job is final, over broken lines, without gap or double.
+            after: Number of the event to begin behind.
+        """
+        view = await self.get(uid_of(job))
+        seq = after
+        while True:
+            page = await self._send(calls.events(view.uid, after=seq))
+            for event in page.items:
+                yield event
+                seq = event.seq
+            if page.items:
+                continue
+            if not follow or view.final:
+                return
+            view = await self.changed(view)
+
+    async def logs(
+        self,
+        job: AsyncJobView | str,
+        *,
+        attempt: int | None = None,
+        stream: str = "stdout",
+        follow: bool = False,
+        tail: int | None = None,
+    ) -> AsyncIterator[following.LogLine]:
+        """
+        Lines of output of one attempt, or of the latest and all that follow it.
+
+        Args:
+            job: View or uid.
+            attempt: Only this one; None: the latest, and with `follow` every later one too.
+            stream: `stdout` or `stderr`.
+            follow: Go on until the job is final, across attempts and broken lines. The end of a log decides nothing.
+            tail: Only the last so many lines of what is there.
+
+        Raises:
+            Gone: The output was removed.
+        """
+        view = await self.get(uid_of(job))
+        reading = following.Reading(attempt, stream, follow=follow, tail=tail)
+        while not reading.done:
+            call = reading.next(view.snapshot)
+            if call is not None:
+                try:
+                    chunk = await self._send(call)
+                except (NotFound, Unavailable) as error:
+                    lines = reading.missed(error, view.snapshot)
+                else:
+                    lines = reading.take(chunk, view.snapshot)
+                for line in lines:
+                    yield line
+            if reading.must_look:
+                view = await self.changed(view, timeout=reading.pause_s)
+
+    async def _command(self, job: AsyncJobView | str, verb: str, body: Mapping[str, Any]) -> AsyncJobView:
+        return await self._view(calls.command(uid_of(job), verb, body, key=fresh_key()))
+
+    async def _view(self, call: calls.Call[answers.Job]) -> AsyncJobView:
+        return AsyncJobView(self._client, await self._send(call))
+
+    async def _send(self, call: calls.Call[T]) -> T:
+        return await self._client._transport.send(call)
+
+
+class AsyncClient:
+    """
+    A control plane, for asyncio. Belongs to one event loop; close it, or use it in an `async with` block.
+    """
+
+    def __init__(
+        self,
+        server: str | None = None,
+        *,
+        token: str | None = None,
+        namespace: str | None = None,
+        socket: str | None = None,
+        retry_for_s: float = CHANGE_FOR_S,
+        told: Callable[[str], None] | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
+        """
+        Nothing is sent yet.
+
+        Args:
+            server: URL; None: `STANDFAST_SERVER`, else http://127.0.0.1:8350.
+            token: None: `STANDFAST_TOKEN`, if it is set.
+            namespace: Of jobs; None: `STANDFAST_NAMESPACE`, else `default`.
+            socket: Path of a Unix socket to talk through instead of the network.
+            retry_for_s: Seconds for which a change that nobody answers is sent again, the same bytes each time.
+            told: Called with a sentence when nobody answers, and when somebody does again.
+            transport: In place of the network, for tests.
+        """
+        self.namespace = namespace or os.environ.get("STANDFAST_NAMESPACE") or "default"
+        self._transport = AsyncHttpTransport(address_of(server, token, socket, retry_for_s, told, transport))
+        self.jobs = AsyncJobs(self)
+
+    @property
+    def server(self) -> str:
+        """
+        The URL in use.
+        """
+        return self._transport.server
+
+    async def watch(
+        self,
+        *,
+        kinds: Sequence[str] = ("job",),
+        cursor: str | None = None,
+        namespace: str | None = None,
+    ) -> AsyncIterator[answers.Event]:
+        """
+        Everything that happens from now on, or from `cursor` on, without gap or double, for ever.
+
+        Breaks are mended inside: the stream goes on behind the last event seen.
+
+        Args:
+            kinds: Of things; jobs are all there is.
+            cursor: `watch_cursor` of a page, or an event's number; None: from now on.
+            namespace: None: every one that may be seen.
+        """
+        query = {"namespace": namespace} if namespace else {}
+        if cursor is None:
+            cursor = (await anext(AsyncJobList(self, {"namespace": "", "page_size": 1}, 1).pages())).watch_cursor
+        async for event in self._follow(query, cursor):
+            yield event
+
+    async def counts(self) -> dict[str, Any]:
+        """
+        AsyncJobs by phase and engine, from kept counters.
+        """
+        return await self._transport.send(calls.document("/v1/counts"))
+
+    async def engines(self) -> dict[str, Any]:
+        """
+        The engines with what each can do and whether it answers.
+        """
+        return await self._transport.send(calls.document("/v1/engines"))
+
+    async def problems(self) -> dict[str, Any]:
+        """
+        Every error code with its meaning.
+        """
+        return await self._transport.send(calls.document("/v1/problems"))
+
+    async def doctor(self) -> dict[str, Any]:
+        """
+        The control plane's examination of itself.
+        """
+        return await self._transport.send(calls.document("/v1/doctor"))
+
+    async def close(self) -> None:
+        """
+        Let the connections go. AsyncJobs are not touched.
+        """
+        await self._transport.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _follow(self, query: Mapping[str, str], cursor: str | None) -> AsyncIterator[answers.Event]:
+        """
+        Events as they come, over as many connections as it takes.
+        """
+        position = following.Position(cursor, self._transport.told)
+        while True:
+            try:
+                async for frame in self._transport.stream("/v1/events", query, last_id=position.cursor):
+                    event = position.take(frame)
+                    if event is not None:
+                        yield event
+            except (httpx2.TransportError, ClientError) as error:
+                pause_s = position.broke(error)
+            else:
+                pause_s = position.broke(None)
+            await asyncio.sleep(pause_s)

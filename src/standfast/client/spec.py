@@ -1,0 +1,226 @@
+"""
+What to run, as a caller writes it down: one frozen value with the job's name and labels beside its spec.
+
+Belongs here: short ways to write a spec for each engine. Not here: bounds and digests (`core.job.spec`), which the
+control plane checks; nothing here asks anybody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path, PurePath
+from typing import Any, TypedDict
+
+import msgspec
+
+from standfast.core.job.spec import Resources
+from standfast.core.job.spec import Spec as Work
+from standfast.core.retry import RetryPolicy
+from standfast.manifests import native
+
+
+class Common(TypedDict, total=False):
+    """
+    What every engine's jobs have; keyword arguments of the constructors of `Spec`.
+
+    name: default: made from the program. key: a business key; the same key never makes a second job. retries: attempts
+    after the first. deadline_s, start_deadline_s, stop_grace_s: seconds. memory_mib: MiB. cpus: cores.
+    """
+
+    name: str
+    namespace: str
+    labels: Mapping[str, str]
+    key: str
+    retries: int
+    deadline_s: float
+    start_deadline_s: float
+    stop_grace_s: float
+    memory_mib: int
+    cpus: float
+    queue: str
+    priority: int
+    start_at: datetime
+    suspend: bool
+
+
+@dataclass(frozen=True)
+class Spec:
+    """
+    One piece of work with its name. namespace None: the client's own. key: the request id to submit it under.
+    """
+
+    work: Work
+    name: str
+    namespace: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    key: str | None = None
+
+    @classmethod
+    def process(
+        cls,
+        argv: Sequence[str],
+        *,
+        cwd: str | PurePath | None = None,
+        env: Mapping[str, str] | None = None,
+        **common: Any,
+    ) -> Spec:
+        """
+        A command on the control plane's machine, found through PATH, never through a shell.
+
+        Args:
+            argv: (n_words,) the command and its arguments.
+            cwd: Absolute folder; None: the attempt's own.
+            env: Added to the few variables that jobs inherit.
+            common: See `Common`.
+        """
+        program: dict[str, Any] = {"argv": [str(word) for word in argv]}
+        if cwd is not None:
+            program["cwd"] = str(cwd)
+        if env:
+            program["env"] = dict(env)
+        return cls.of("process", program, called=str(argv[0]) if argv else "job", **common)
+
+    @classmethod
+    def python(
+        cls,
+        script: str | PurePath,
+        *,
+        args: Sequence[str] = (),
+        cwd: str | PurePath | None = None,
+        env: Mapping[str, str] | None = None,
+        python: str | None = None,
+        **common: Any,
+    ) -> Spec:
+        """
+        A Python file on the control plane's machine, under the runner that leaves a receipt of how it ended.
+
+        Args:
+            script: Path that the control plane can read. args: (n_args,). python: The interpreter.
+            cwd, env, common: As for `process`.
+        """
+        program: dict[str, Any] = {"script": str(script), "args": [str(arg) for arg in args]}
+        if cwd is not None:
+            program["cwd"] = str(cwd)
+        if env:
+            program["env"] = dict(env)
+        if python is not None:
+            program["python"] = python
+        return cls.of("process", program, called=PurePath(script).stem, **common)
+
+    @classmethod
+    def spark(
+        cls, app: str | PurePath, *, args: Sequence[str] = (), conf: Mapping[str, str] | None = None, **common: Any
+    ) -> Spec:
+        """
+        A Spark application: a Python file or a jar.
+
+        Args:
+            app: Path or URI that Spark can read. args: (n_args,). conf: Spark properties by name.
+            common: See `Common`.
+        """
+        program: dict[str, Any] = {"app": str(app), "args": [str(arg) for arg in args]}
+        if conf:
+            program["conf"] = dict(conf)
+        return cls.of("spark", program, called=PurePath(app).stem, **common)
+
+    @classmethod
+    def fake(cls, **program_and_common: Any) -> Spec:
+        """
+        A job for the fake engine, for tests and for trying out; what `Common` does not name goes into the program.
+        """
+        common = {k: v for k, v in program_and_common.items() if k in Common.__annotations__}
+        program = {k: v for k, v in program_and_common.items() if k not in common}
+        return cls.of("fake", program, called="fake", **common)
+
+    @classmethod
+    def of(cls, engine: str, program: Mapping[str, Any], *, called: str | None = None, **common: Any) -> Spec:
+        """
+        A job for any engine; `program` is what that engine understands.
+
+        Raises:
+            TypeError: A keyword that `Common` does not have.
+        """
+        unknown = sorted(set(common) - set(Common.__annotations__))
+        if unknown:
+            raise TypeError(f"unknown argument {unknown[0]!r}; there are: {', '.join(Common.__annotations__)}")
+        given = {k: v for k, v in common.items() if v is not None}
+        work = Work(
+            engine=engine,
+            program=dict(program),
+            resources=Resources(memory_mib=given.get("memory_mib"), cpus=given.get("cpus")),
+            retry=RetryPolicy(max_attempts=1 + given.get("retries", 0)),
+            **{
+                name: given[name]
+                for name in (
+                    "deadline_s",
+                    "start_deadline_s",
+                    "stop_grace_s",
+                    "queue",
+                    "priority",
+                    "start_at",
+                    "suspend",
+                )
+                if name in given
+            },
+        )
+        return cls(
+            work=work,
+            name=given.get("name") or name_from(called or engine),
+            namespace=given.get("namespace"),
+            labels=dict(given.get("labels", {})),
+            key=given.get("key"),
+        )
+
+    @classmethod
+    def load(cls, file: str | PurePath) -> Spec:
+        """
+        The one job of a manifest file.
+
+        Raises:
+            OSError: It cannot be read. InvalidSpec: Every mistake in it, or it holds several jobs.
+        """
+        (spec,) = cls.load_all(file)
+        return spec
+
+    @classmethod
+    def load_all(cls, file: str | PurePath) -> list[Spec]:
+        """
+        Every job of a manifest file, in order; the key of each follows from what it says.
+
+        Raises:
+            OSError: It cannot be read. InvalidSpec: Every mistake in it.
+        """
+        return [cls.of_manifest(manifest) for manifest in native.parse(Path(file).read_text())]
+
+    @classmethod
+    def of_manifest(cls, manifest: native.JobManifest) -> Spec:
+        """
+        The job of one parsed manifest.
+        """
+        return cls(
+            work=manifest.spec,
+            name=manifest.metadata.name,
+            namespace=manifest.metadata.namespace,
+            labels=manifest.metadata.labels,
+            key=manifest.request_id,
+        )
+
+    def changed(self, **fields: Any) -> Spec:
+        """
+        The same with these fields of its work, or its own name, namespace, labels or key, replaced.
+        """
+        own = {k: v for k, v in fields.items() if k in ("name", "namespace", "labels", "key")}
+        work = {k: v for k, v in fields.items() if k not in own}
+        return replace(self, work=msgspec.structs.replace(self.work, **work), **own)
+
+
+def name_from(text: str) -> str:
+    """
+    A valid job name like the text: its last path part, lower case, other characters as dashes.
+    """
+    stem = PurePath(text).name.lower()
+    name = re.sub(r"[^a-z0-9._-]+", "-", stem)[:80].strip("-._")
+    return name or "job"
