@@ -123,7 +123,7 @@ def apply(
                 jobs.append(_accepted(session, spec, spec.key, verb="apply", quiet=False))
             except ClientError as error:
                 # The others are sent all the same: each document stands for itself; a second apply repairs the rest.
-                            session.terminal.say(f"{spec.name}:")
+                session.terminal.say(f"{spec.name}:")
                 problems.show(session.terminal, error, machine=False)
                 code = problems.exit_of(error)
         if not dry_run:
