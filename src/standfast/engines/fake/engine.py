@@ -55,6 +55,7 @@ class FakeEngine:
         self._quiet_s = quiet_s
         self._life = life
         self._lives = 1
+        self._born: list[datetime] = [clock.now()]
         self._known: dict[str, Run] = {}
         self._void: set[str] = set()
         self._never_ran: dict[str, datetime] = {}
@@ -83,6 +84,7 @@ class FakeEngine:
                 run.kill(now)
         if forget:
             self._lives += 1
+            self._born.append(now)
             self._known.clear()
             self._void.clear()
             self._never_ran.clear()
@@ -92,6 +94,25 @@ class FakeEngine:
         Forget one handle in the same life, as an engine with a bug would; its run goes on.
         """
         self._known.pop(handle, None)
+
+    @property
+    def born(self) -> Sequence[datetime]:
+        """
+        When each of its lives began.
+        """
+        return self._born
+
+    def speak(self) -> None:
+        """
+        End a silence.
+        """
+        self._silent_until = None
+
+    def knows(self, run: Run) -> bool:
+        """
+        Whether the engine itself still has this run under its handle.
+        """
+        return self._known.get(run.handle) is run
 
     def alive(self) -> list[Run]:
         """
@@ -273,7 +294,7 @@ class FakeEngine:
         if script.ending is Ending.NEVER_RAN and order.attempt > script.fails:
             self._never_ran[order.handle] = now
             return
-        run = begin(order, script, now)
+        run = begin(order, script, now, self._lives)
         self.ledger.append(run)
         self._known[order.handle] = run
         if run.ends_at > now or script.lingers_s > 0:

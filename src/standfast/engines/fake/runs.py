@@ -18,7 +18,8 @@ from standfast.ports.engine import Order
 @dataclass(slots=True)
 class Run:
     """
-    One start of user code. ends_at may lie ahead; asked_at: the first request to stop that found it alive.
+    One start of user code. life: of the engine, counted from 1. ends_at may lie ahead; asked_at: the first request to
+    stop that found it alive.
     """
 
     order: Order
@@ -26,6 +27,7 @@ class Run:
     started_at: datetime
     ends_at: datetime
     ending: Ending
+    life: int = 1
     asked_at: datetime | None = None
     stopped: bool = False
     logs_removed: bool = False
@@ -83,10 +85,10 @@ class Run:
             self.ends_at, self.ending = now, Ending.FAILED
 
 
-def begin(order: Order, script: Script, now: datetime) -> Run:
+def begin(order: Order, script: Script, now: datetime, life: int) -> Run:
     """
-    Start user code at `now`.
+    Start user code at `now`, in that life of the engine.
     """
     length_s = script.run_s if script.vanishes_s is None else min(script.run_s, script.vanishes_s)
     ending = ending_of(script, order.attempt)
-    return Run(order, script, now, now + timedelta(seconds=length_s), ending)
+    return Run(order, script, now, now + timedelta(seconds=length_s), ending, life)
