@@ -134,6 +134,8 @@ def retry(
         session.terminal.say(f"✓ accepted    {made.uid} {made.name}, retry of {job.uid}")
         if waiting.wait:
             made = _awaited(made, "done", waiting)
+        if session.format.for_people:
+            session.terminal.print(made.uid)
         _show(session, made)
         return exit_of_phase(str(made.phase)) if waiting.wait else Exit.OK
 

@@ -20,7 +20,7 @@ from standfast.client.errors import ClientError
 if TYPE_CHECKING:
     from standfast.cli.style import Style
 
-SIGNS = {"ok": ("✓", "good"), "trouble": ("✗", "bad"), "warning": ("!", "warn"), "not_checked": ("·", "dim")}
+SIGNS = {True: ("✓", "good"), False: ("✗", "bad"), None: ("·", "dim")}
 
 
 def doctor(*, everywhere: Everywhere = NOWHERE) -> int:
@@ -31,25 +31,25 @@ def doctor(*, everywhere: Everywhere = NOWHERE) -> int:
         checks = [_own(session)]
         try:
             told = session.client.doctor()
-            checks += told.get("checks", told.get("items", []))
+            checks += told.get("checks", [])
         except ClientError as error:
-            checks.append({"name": "server", "status": "trouble", "message": error.message, "hint": error.hint})
-        trouble = any(check.get("status") == "trouble" for check in checks)
+            checks.append({"name": "server", "ok": False, "message": error.message, "hint": error.hint})
+        trouble = any(check.get("ok") is False for check in checks)
         if session.format.for_people:
             for check in checks:
                 session.terminal.print(_line(session.terminal.data, check))
         else:
-            output.show_one(session.terminal, session.format, {"trouble": trouble, "checks": checks})
+            output.show_one(session.terminal, session.format, {"ok": not trouble, "checks": checks})
         return Exit.TROUBLE if trouble else Exit.OK
 
 
 def _own(session: Session) -> dict[str, Any]:
     source = session.settings.sources.get("server", "no server configured")
-    return {"name": "client", "status": "ok", "message": f"{__version__}, talks to {session.where} (from {source})"}
+    return {"name": "client", "ok": True, "message": f"{__version__}, talks to {session.where} (from {source})"}
 
 
 def _line(style: Style, check: dict[str, Any]) -> str:
-    sign, colour = SIGNS.get(str(check.get("status")), SIGNS["not_checked"])
+    sign, colour = SIGNS[check.get("ok")]
     line = (
         f"{style.paint(style.plain(sign), colour)} {inert(str(check.get('name')))}: {inert(str(check.get('message')))}"
     )

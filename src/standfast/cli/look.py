@@ -165,9 +165,9 @@ def _matching(session: Session, uid: str, filters: dict[str, Any]) -> answers.Jo
         and all(job.labels.get(key) == value for key, value in filters["labels"].items())
         and (not wanted or job.phase in wanted)
         and "!" + job.phase not in filters["phase"]
-        and (not filters["engine"] or job.spec.get("engine", "process") in filters["engine"])
+        and (not filters["engine"] or job.engine in filters["engine"])
         and (not filters["name_prefix"] or job.name.startswith(filters["name_prefix"]))
-        and (not filters["queue"] or job.spec.get("queue", "default") == filters["queue"])
+        and (not filters["queue"] or job.queue == filters["queue"])
     )
     return job if fits else None
 

@@ -53,7 +53,7 @@ def _job_cells(style: Style, job: answers.Job, now: datetime, *, utc: bool) -> d
         "NAME": inert(job.name),
         "UID": job.uid,
         "NAMESPACE": inert(job.namespace),
-        "ENGINE": inert(str(job.spec.get("engine", "process"))),
+        "ENGINE": inert(job.engine),
         "PHASE": style.state(job.phase),
         "SINCE": age(job.why.since, now),
         "TRY": f"{attempt.number if attempt else 0}/{_tries(job)}",
@@ -160,9 +160,8 @@ def describe(
     def at(when: datetime | None) -> str:
         return clock_time(when, now, utc=utc)
 
-    engine = job.spec.get("engine", "process")
     labels = "".join(f" · {k}={v}" for k, v in job.labels.items())
-    head = f"{style.glyph(job.phase)} {inert(job.name)} - {engine} job"
+    head = f"{style.glyph(job.phase)} {inert(job.name)} - {inert(job.engine)} job"
     yield f"{style.paint(head, job.phase)}    {job.uid}   namespace {inert(job.namespace)}{inert(labels)}"
     since = f"since {at(job.why.since)} ({age(job.why.since, now)})"
     says = inert(job.engine_status or "-")
@@ -209,7 +208,7 @@ def _evidence_line(style: Style, evidence: answers.Evidence, at: Any) -> str:
 def _program(spec: Mapping[str, Any]) -> str:
     program = spec.get("program") or {}
     words = program.get("argv") or [
-        word for word in (program.get("script") or program.get("app"), *(program.get("args") or ())) if word
+        word for word in (program.get("script") or program.get("main"), *(program.get("args") or ())) if word
     ]
     if words:
         return shlex.join(str(word) for word in words)[:300]
@@ -274,11 +273,8 @@ def plan(style: Style, planned: answers.Plan) -> Iterator[str]:
     What a submission would do.
     """
     if planned.job is not None:
-        spec = planned.job.spec
-        yield (
-            f"+ job {inert(planned.job.name)}   engine {spec.get('engine', 'process')}"
-            f"   queue {spec.get('queue', 'default')}"
-        )
+        job = planned.job
+        yield (f"+ job {inert(job.name)}   engine {inert(job.engine)}   queue {inert(job.queue)}")
     yield f"would send once, when it is its turn{f', as {planned.handle}' if planned.handle else ''}:"
     call = msgspec.json.format(msgspec.json.encode(planned.engine_call), indent=2).decode()
     yield from (f"  {line}" for line in call.splitlines())

@@ -130,6 +130,9 @@ class Job(_Answer, frozen=True, gc=False, kw_only=True):
     created_at: datetime
     kind: str = "job"
     labels: Mapping[str, str] = {}
+    engine: str = ""
+    queue: str = "default"
+    priority: int = 0
     spec: Mapping[str, Any] = {}
     spec_digest: str | None = None
     request_id: str | None = None

@@ -112,19 +112,30 @@ class Spec:
 
     @classmethod
     def spark(
-        cls, app: str | PurePath, *, args: Sequence[str] = (), conf: Mapping[str, str] | None = None, **common: Any
+        cls,
+        main: str | PurePath,
+        *,
+        args: Sequence[str] = (),
+        conf: Mapping[str, str | bool | int | float] | None = None,
+        program: Mapping[str, Any] | None = None,
+        **common: Any,
     ) -> Spec:
         """
         A Spark application: a Python file or a jar.
 
         Args:
-            app: Path or URI that Spark can read. args: (n_args,). conf: Spark properties by name.
+            main: Absolute path or URI that the control plane can read.
+            args: (n_args,) of the application.
+            conf: Spark properties by name.
+            program: Whatever else the Spark engine's program has, such as `packages` or `main_class`.
             common: See `Common`.
         """
-        program: dict[str, Any] = {"app": str(app), "args": [str(arg) for arg in args]}
+        whole: dict[str, Any] = {"main": str(main), **(program or {})}
+        if args:
+            whole["args"] = [str(arg) for arg in args]
         if conf:
-            program["conf"] = dict(conf)
-        return cls.of("spark", program, called=PurePath(app).stem, **common)
+            whole["conf"] = dict(conf)
+        return cls.of("spark", whole, called=PurePath(main).stem, **common)
 
     @classmethod
     def fake(cls, **program_and_common: Any) -> Spec:
