@@ -32,8 +32,8 @@ NATURAL: list[tuple[str, list[tuple[Rank, Ending]], Phase]] = [
     ("event log exit 0, exit status 1", [(X, BAD), (E, OK)], Phase.FAILED),
     ("event log says failed, text looks well", [(E, BAD), (T, OK)], Phase.FAILED),
     ("state ERROR says nothing, exit 0", [(W, HUH), (X, OK)], Phase.SUCCEEDED),
-    ("everything inconclusive", [(W, HUH), (T, HUH)], Phase.FAILED),
-    ("nothing at all", [], Phase.FAILED),
+    ("everything inconclusive", [(W, HUH), (T, HUH)], Phase.UNCERTAIN),
+    ("nothing at all", [], Phase.UNCERTAIN),
     ("killed by a stranger", [(X, TERM)], Phase.FAILED),
     ("claimed, never ran", [(E, NEVER)], Phase.BACKING_OFF),
     ("order of findings does not matter", [(T, BAD), (W, BAD), (X, BAD), (R, OK)], Phase.SUCCEEDED),
@@ -69,7 +69,8 @@ def test_all_findings_are_kept_with_their_standing(findings: list[tuple[Rank, En
     Every finding stays as evidence: what decided is proven, what disagrees is refuted, what says nothing is unknown.
     """
     job = _after(b.job(Phase.RUNNING), _ended(findings))
-    kept = {ev.rank: ev.verdict for ev in job.attempt.evidence if ev.claim == "outcome"}
+    told = job.uncertain.end.evidence if job.uncertain and job.uncertain.end else job.attempt.evidence
+    kept = {ev.rank: ev.verdict for ev in told if ev.claim == "outcome"}
     telling = max((f for f in findings if f[1] is not HUH), default=None)
 
     assert set(kept) == {rank for rank, _ in findings}
@@ -79,7 +80,7 @@ def test_all_findings_are_kept_with_their_standing(findings: list[tuple[Rank, En
         else:
             agrees = (ending is OK) == (telling[1] is OK)
             assert kept[rank] is (Verdict.PROVEN if agrees else Verdict.REFUTED)
-    assert [ev.verdict for ev in job.attempt.evidence if ev.claim == "gone"] == [Verdict.PROVEN]
+    assert [ev.verdict for ev in told if ev.claim == "gone"] == [Verdict.PROVEN]
 
 
 STOPPED: list[tuple[str, StopCause, list[tuple[Rank, Ending]], bool, Phase]] = [

@@ -37,6 +37,7 @@ EXAMPLES: dict[tuple[Phase, str], Callable[[], Job]] = {
     (Phase.UNCERTAIN, "EngineForgot"): lambda: b.job(Phase.UNCERTAIN, doubt=Doubt.ENGINE_FORGOT),
     (Phase.UNCERTAIN, "StopUnconfirmed"): lambda: b.job(Phase.UNCERTAIN, doubt=Doubt.STOP_UNCONFIRMED),
     (Phase.UNCERTAIN, "GoneUnproven"): lambda: b.job(Phase.UNCERTAIN, doubt=Doubt.GONE_UNPROVEN),
+    (Phase.UNCERTAIN, "OutcomeUnknown"): lambda: b.job(Phase.UNCERTAIN, doubt=Doubt.OUTCOME_UNKNOWN),
     (Phase.SUCCEEDED, "Succeeded"): lambda: b.job(Phase.SUCCEEDED),
     (Phase.FAILED, "Failed"): lambda: b.job(Phase.FAILED),
     (Phase.CANCELLED, "Cancelled"): lambda: b.job(Phase.CANCELLED),

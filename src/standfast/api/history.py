@@ -25,7 +25,7 @@ async def attempts(desk: Desk, request: Request, caller: Caller) -> Response:
     GET /v1/jobs/{uid}/attempts.
     """
     job = await desk.intake.job(request.path_params["uid"])
-    return document(public.Attempts(items=[public.to_attempt(attempt) for attempt in job.attempts]))
+    return document(public.Attempts(items=[public.to_attempt(job, attempt) for attempt in job.attempts]))
 
 
 async def attempt(desk: Desk, request: Request, caller: Caller) -> Response:
@@ -33,7 +33,7 @@ async def attempt(desk: Desk, request: Request, caller: Caller) -> Response:
     GET /v1/jobs/{uid}/attempts/{number}.
     """
     job = await desk.intake.job(request.path_params["uid"])
-    return document(public.to_attempt(attempt_of(job, request.path_params["number"])))
+    return document(public.to_attempt(job, attempt_of(job, request.path_params["number"])))
 
 
 async def evidence(desk: Desk, request: Request, caller: Caller) -> Response:
@@ -41,7 +41,9 @@ async def evidence(desk: Desk, request: Request, caller: Caller) -> Response:
     GET /v1/jobs/{uid}/evidence.
     """
     job = await desk.intake.job(request.path_params["uid"])
-    items = [public.to_evidence(attempt.number, one) for attempt in job.attempts for one in attempt.evidence]
+    items = [
+        public.to_evidence(attempt.number, one) for attempt in job.attempts for one in public.evidence_of(job, attempt)
+    ]
     return document(public.EvidenceList(items=items))
 
 

@@ -8,6 +8,7 @@ to be superseded is stopped; a run whose job nobody knows is reported and left a
 from __future__ import annotations
 
 import asyncio
+
 import structlog
 
 from standfast.core.errors import StandfastError

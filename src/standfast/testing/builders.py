@@ -237,6 +237,8 @@ def _uncertain(built: Job, cause: StopCause, doubt: Doubt) -> Job:
             return told(stopping, unreachable(), every_s=stopping.spec.stop_grace_s + STOP_PATIENCE_S)
         case Doubt.GONE_UNPROVEN:
             return told(_running(built), failed(gone=Verdict.UNKNOWN))
+        case Doubt.OUTCOME_UNKNOWN:
+            return told(_running(built), ended(START, finding(Ending.UNKNOWN)))
 
 
 _PATHS: Mapping[Phase, Callable[[Job, StopCause, Doubt], Job]] = {

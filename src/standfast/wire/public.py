@@ -337,9 +337,9 @@ def to_job(job: Job, waiting: Waiting | None = None) -> JobAnswer:
     )
 
 
-def to_attempt(attempt: Attempt) -> AttemptAnswer:
+def to_attempt(job: Job, attempt: Attempt) -> AttemptAnswer:
     """
-    One attempt in full.
+    One attempt of the job in full.
     """
     return AttemptAnswer(
         number=attempt.number,
@@ -358,8 +358,17 @@ def to_attempt(attempt: Attempt) -> AttemptAnswer:
         stop=attempt.stop,
         ending=attempt.ending,
         failure=attempt.failure,
-        evidence=tuple(to_evidence(attempt.number, one) for one in attempt.evidence),
+        evidence=tuple(to_evidence(attempt.number, one) for one in evidence_of(job, attempt)),
     )
+
+
+def evidence_of(job: Job, attempt: Attempt) -> tuple[Evidence, ...]:
+    """
+    The attempt's evidence, with what is known of an end that is still in doubt.
+    """
+    if attempt is job.attempts[-1] and job.uncertain is not None and job.uncertain.end is not None:
+        return (*attempt.evidence, *job.uncertain.end.evidence)
+    return attempt.evidence
 
 
 def to_evidence(number: int, evidence: Evidence) -> EvidenceAnswer:
@@ -457,7 +466,7 @@ def _known(job: Job) -> Sequence[str]:
         facts += [
             f"attempt {attempt.number}: {one.claim} {one.verdict} by {one.source}"
             + (f" ({one.detail})" if one.detail else "")
-            for one in attempt.evidence
+            for one in evidence_of(job, attempt)
         ]
     return facts[-12:]
 

@@ -334,7 +334,9 @@ def _resolve(job: Job, given: Resolve, now: datetime) -> Events:
         end = end_without_report(job, source=source, now=now)
         if job.uncertain is not None and job.uncertain.end is not None:
             known = job.uncertain.end
-            end = msgspec.structs.replace(known, evidence=(*known.evidence, *end.evidence))
+            # The word says that it is over, not that it went well.
+            ending = Ending.FAILED if known.ending is Ending.UNKNOWN else known.ending
+            end = msgspec.structs.replace(known, ending=ending, evidence=(*known.evidence, *end.evidence))
         return said + close(job, end, source=source)
     if given.outcome is None:
         raise InvalidSpec([FieldError("/outcome", "required", "say how it ended: succeeded, failed or cancelled")])

@@ -104,6 +104,11 @@ def close(job: Job, end: AttemptEnd, *, source: str) -> tuple[e.Event, ...]:
         case Ending.SUSPENDED:
             return (e.Suspended(by=by, end=end),)
     failure = end.failure or Failure.of(FailureClass.UNKNOWN, "unclassified", "no evidence of its end")
+    if end.ending is Ending.UNKNOWN and FailureClass.UNKNOWN not in (job.spec.retry.on or ()):
+        # Not known is not failed: it may have done its work. Only a policy that says so may run it again.
+        return _doubt(
+            job, Doubt.OUTCOME_UNKNOWN, f"it has ended, and its outcome is not known: {failure.message}", source, end
+        )
     end = AttemptEnd(
         ending=Ending.NEVER_RAN if failure.free else Ending.FAILED,
         failure=failure,
@@ -125,13 +130,20 @@ def close(job: Job, end: AttemptEnd, *, source: str) -> tuple[e.Event, ...]:
     if isinstance(answer, NoRetry):
         return (e.Failed(end=end, because=answer.because),)
     if not job.spec.retry.unproven_gone and not _proven_gone(end):
-        if job.uncertain is not None and job.uncertain.doubt is Doubt.GONE_UNPROVEN:
-            return ()
         message = "it failed, and another attempt must not start while something of it may be alive"
-        return (e.BecameUncertain(doubt=Doubt.GONE_UNPROVEN, message=message, source=source, end=end),)
+        return _doubt(job, Doubt.GONE_UNPROVEN, message, source, end)
     if stop is not None and stop.cause is StopCause.SUSPEND:
         return (e.Suspended(by=by, end=end),)
     return (e.RetryScheduled(end=end, delay_s=round(answer.delay_s, 3), because=answer.because),)
+
+
+def _doubt(job: Job, doubt: Doubt, message: str, source: str, end: AttemptEnd) -> tuple[e.Event, ...]:
+    """
+    Say once what is not known about the end; a doubt that already stands is not news.
+    """
+    if job.uncertain is not None and job.uncertain.doubt is doubt:
+        return ()
+    return (e.BecameUncertain(doubt=doubt, message=message, source=source, end=end),)
 
 
 def _proven_gone(end: AttemptEnd) -> bool:
@@ -156,9 +168,8 @@ def _judge(spec: Spec, attempt: Attempt, ended: Ended, telling: Finding | None) 
     if stop is not None and _explains(stop, attempt, spec, ended, telling):
         return _stopped(stop.cause)
     if telling is None:
-        return Ending.FAILED, Failure.of(
-            FailureClass.UNKNOWN, "no_evidence", "it is gone and nothing tells how it ended"
-        )
+        told = next((f.failure for f in ended.findings if f.failure is not None), None)
+        return Ending.UNKNOWN, told or Failure.of(FailureClass.UNKNOWN, "no_evidence", "nothing tells how it ended")
     return Ending.FAILED, _failure(spec, telling)
 
 

@@ -257,5 +257,8 @@ def settles(job: Job) -> tuple[str, ...]:
             return (found, ended, absent if attempt.seen_at is None else lost, person)
         case Doubt.ENGINE_FORGOT:
             return (found, ended, person)
+        case Doubt.OUTCOME_UNKNOWN:
+            receipt = f"a receipt of {attempt.handle} is found: it decides"
+            return (receipt, "a person says how it ended: resolve --as done --outcome succeeded | failed", person)
         case Doubt.STOP_UNCONFIRMED | Doubt.GONE_UNPROVEN:
             return (gone, ended, person)

@@ -66,6 +66,7 @@ class Doubt(StrEnum):
     SUBMIT_UNANSWERED: the launch was sent and no answer came. ABSENCE_UNPROVEN: it is not listed, but that proves
     nothing yet. ENGINE_FORGOT: the engine lives a new life, or dropped what it had known. STOP_UNCONFIRMED: asked to
     stop, its death not confirmed in time. GONE_UNPROVEN: it ended, but something of it may be alive.
+    OUTCOME_UNKNOWN: it ended, and nothing tells how.
     """
 
     SUBMIT_UNANSWERED = "SubmitUnanswered"
@@ -73,6 +74,7 @@ class Doubt(StrEnum):
     ENGINE_FORGOT = "EngineForgot"
     STOP_UNCONFIRMED = "StopUnconfirmed"
     GONE_UNPROVEN = "GoneUnproven"
+    OUTCOME_UNKNOWN = "OutcomeUnknown"
 
 
 class Uncertain(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True):

@@ -29,7 +29,9 @@ from standfast.engines.process import output, program, receipt, rules, translate
 from standfast.engines.process.launcher import Already, Command, NoAnswer, Refused, launch
 from standfast.engines.process.observe import Absent, Look, Seen, observe
 from standfast.engines.process.root import Root, RootUnusable, prepare
+from standfast.engines.process.spawner import Spawner
 from standfast.engines.process.stop import Stopping, stop
+from standfast.engines.process.temporaries import drop_stale
 from standfast.engines.process.ticket import HANDLE
 from standfast.ports.engine import Capability, Chunk, EngineContext, Hint, Order
 
@@ -79,6 +81,8 @@ class ProcessEngine:
         self._rules = tuple(failure_rules)
         self._root: Root | None = None
         self._launchers = ThreadPoolExecutor(context.launches, thread_name_prefix=f"{name}-launch")
+        # Keepers are forked from a warm server, three times quicker; if it dies, they are started plainly.
+        self._spawner = Spawner()
         self._watch: asyncio.Task[None] | None = None
         since_boot_s = time.clock_gettime(time.CLOCK_BOOTTIME)
         self._booted_at = context.clock.now() - timedelta(seconds=round(since_boot_s, 3))
@@ -111,6 +115,13 @@ class ProcessEngine:
         except RootUnusable as error:
             raise Unavailable(f"{self._name}: {error}", code="engine_unreachable") from error
         self._watch = asyncio.get_running_loop().create_task(self._hints(self._root, hint))
+        try:
+            dropped = await asyncio.to_thread(drop_stale, self._root, now_s=time.clock_gettime(time.CLOCK_REALTIME))
+        except OSError as error:
+            log.warning("temporaries_stay", engine=self._name, error=str(error))
+        else:
+            if dropped:
+                log.info("temporaries_dropped", engine=self._name, count=dropped)
 
     def check(self, spec: Spec) -> list[FieldError]:
         """
@@ -148,7 +159,8 @@ class ProcessEngine:
         made = self._make_command(order, root.run_directory(order.handle), os.environ)
         loop = asyncio.get_running_loop()
         launched = await loop.run_in_executor(
-            self._launchers, lambda: launch(root, order.handle, given, made, failpoint=self._failpoint)
+            self._launchers,
+            lambda: launch(root, order.handle, given, made, spawner=self._spawner, failpoint=self._failpoint),
         )
         now, by = self._context.clock.now(), f"{self._name}.launch"
         match launched:
@@ -241,6 +253,7 @@ class ProcessEngine:
             self._watch.cancel()
             await asyncio.gather(self._watch, return_exceptions=True)
         self._launchers.shutdown(wait=False, cancel_futures=True)
+        await asyncio.to_thread(self._spawner.close)
 
     def _opened(self) -> Root:
         if self._root is None:

@@ -104,6 +104,13 @@ _USER = (
         sqlstates=("42K04", "42P07"),
         suggestion="Write each attempt to a place of its own, or overwrite.",
     ),
+    Rule(
+        name="spark/conf",  # [M]
+        failure_class=F.USER_ERROR,
+        code="conf",
+        conditions=("INVALID_SPARK_CONFIG", "INVALID_DRIVER_MEMORY", "INVALID_EXECUTOR_MEMORY"),
+        suggestion="Correct program.conf, or the memory that the message names.",
+    ),
     Rule(name="spark/sql", failure_class=F.USER_ERROR, code="sql", sqlstates=("42", "0A")),  # [M]
     Rule(
         name="spark/data",  # [M]
@@ -117,12 +124,6 @@ _USER = (
         failure_class=F.USER_ERROR,
         code="sql",
         exceptions=("AnalysisException", "ParseException"),
-    ),
-    Rule(
-        name="spark/driver_memory_too_small",
-        failure_class=F.USER_ERROR,
-        code="driver_memory_too_small",
-        conditions=("INVALID_DRIVER_MEMORY", "INVALID_EXECUTOR_MEMORY"),
     ),
 )
 
@@ -265,7 +266,7 @@ _STATUS = (
         text=r"SparkContext was shut down|stopped SparkContext",
     ),
     Rule(
-        name="spark/illegal_argument",  # [M]
+        name="spark/illegal_argument",
         failure_class=F.USER_ERROR,
         code="illegal_argument",
         exceptions=("java.lang.IllegalArgumentException",),
