@@ -239,6 +239,8 @@ def _uncertain(built: Job, cause: StopCause, doubt: Doubt) -> Job:
             return told(_running(built), failed(gone=Verdict.UNKNOWN))
         case Doubt.OUTCOME_UNKNOWN:
             return told(_running(built), ended(START, finding(Ending.UNKNOWN)))
+        case Doubt.OUTCOME_UNKNOWN:
+            return told(_running(built), ended(START, finding(Ending.UNKNOWN)))
 
 
 _PATHS: Mapping[Phase, Callable[[Job, StopCause, Doubt], Job]] = {
