@@ -111,7 +111,7 @@ class Observer:
                 await self._look_at(list(self._watched))
                 full_at = loop.time() + self._every_s
             elif self._hinted:
-                ready = [handle for handle in self._hinted if handle not in self._lane.launching]
+                ready = sorted(handle for handle in self._hinted if handle not in self._lane.launching)
                 self._hinted.difference_update(ready)
                 await self._look_at(ready)
 

@@ -19,7 +19,8 @@ class LoopWakeups:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._counts: dict[str, int] = defaultdict(int)
-        self._waiters: dict[str, set[asyncio.Future[None]]] = defaultdict(set)
+        # Dictionaries, because they keep the order: whoever waits longest is woken first, and every run is alike.
+        self._waiters: dict[str, dict[asyncio.Future[None], None]] = defaultdict(dict)
 
     def hint(self, topic: str) -> None:
         """
@@ -43,7 +44,7 @@ class LoopWakeups:
         if self._counts[topic] > seen:
             return
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiters[topic].add(waiter)
+        self._waiters[topic][waiter] = None
         try:
             if until is None:
                 await waiter
@@ -51,4 +52,4 @@ class LoopWakeups:
                 timeout_s = max(0.0, (until - self._clock.now()).total_seconds())
                 await asyncio.wait({waiter}, timeout=timeout_s)
         finally:
-            self._waiters[topic].discard(waiter)
+            self._waiters[topic].pop(waiter, None)
