@@ -230,7 +230,7 @@ def explain(
     for index, line in enumerate(explanation.known):
         yield f"{'What is known' if index == 0 else '':<14} {inert(line)}"
     for index, line in enumerate(explanation.settles):
-        yield f"{'Would settle it' if index == 0 else '':<15}{index + 1} {inert(line)}"
+        yield f"{'Would settle it' if index == 0 else '':<15} {index + 1} {inert(line)}"
     if explanation.why.needs == "person":
         yield "It waits for a person."
 

@@ -14,6 +14,7 @@ Shape of one document::
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -138,7 +139,8 @@ def _part(value: Any, kind: type[_T], at: str, wrong: list[FieldError]) -> _T | 
         return msgspec.convert(value, kind, str_keys=True)
     except msgspec.ValidationError as error:
         message, _, path = str(error).partition(" - at `")
-        pointer = path.rstrip("`").removeprefix("$").replace("[...]", "/*")
+        path = path.rstrip("`").rpartition(" in `")[2]  # a key: "`key` in `$.a`"
+        pointer = path.removeprefix("$").replace("[...]", "/*")
         for old, new in ((".", "/"), ("[", "/"), ("]", "")):
             pointer = pointer.replace(old, new)
         wrong.append(FieldError(at + pointer, "malformed", message))
@@ -172,7 +174,9 @@ def _bounded(document: Any) -> None:
 
 class _Loader(yaml.SafeLoader):
     """
-    YAML's safe subset, where a key given twice is a mistake and not a silent choice.
+    YAML's safe subset with what JSON would say: keys are text, and a key given twice is a mistake, not a silent choice.
+
+    Of the many words that YAML 1.1 takes for truth only `true` and `false` are taken, so that `on:` and `no` are text.
     """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -181,13 +185,23 @@ class _Loader(yaml.SafeLoader):
         """
         seen: set[str] = set()
         for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
-                if key.value in seen:
-                    raise yaml.constructor.ConstructorError(
-                        None, None, f"the key {key.value!r} is given twice", key.start_mark
-                    )
-                seen.add(key.value)
-        return super().construct_mapping(node, deep=deep)
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(None, None, "a key must be text", key.start_mark)
+            if key.value in seen and key.tag != "tag:yaml.org,2002:merge":
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key.value!r} is given twice", key.start_mark
+                )
+            seen.add(key.value)
+        self.flatten_mapping(node)
+        return {key.value: self.construct_object(value, deep=deep) for key, value in node.value}
+
+
+_BOOL = "tag:yaml.org,2002:bool"
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != _BOOL]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(_BOOL, re.compile(r"true|True|TRUE|false|False|FALSE"), list("tTfF"))
 
 
 def _one_line(error: Exception) -> str:
