@@ -16,9 +16,7 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from standfast.core.job.spec import Resources
 from standfast.core.job.spec import Spec as Work
-from standfast.core.retry import RetryPolicy
 from standfast.manifests import native
 
 
@@ -27,7 +25,8 @@ class Common(TypedDict, total=False):
     What every engine's jobs have; keyword arguments of the constructors of `Spec`.
 
     name: default: made from the program. key: a business key; the same key never makes a second job. retries: attempts
-    after the first. deadline_s, start_deadline_s, stop_grace_s: seconds. memory_mib: MiB. cpus: cores.
+    after the first. deadline_s, start_deadline_s, stop_grace_s: seconds. memory_mib: MiB. cpus: cores. retry,
+    exit_codes, failure_rules, receipt, ttl: as in the reference of a job's spec.
     """
 
     name: str
@@ -44,6 +43,11 @@ class Common(TypedDict, total=False):
     priority: int
     start_at: datetime
     suspend: bool
+    retry: Mapping[str, Any]
+    exit_codes: Mapping[str, str]
+    failure_rules: Sequence[Mapping[str, Any]]
+    receipt: str
+    ttl: Mapping[str, float | None]
 
 
 @dataclass(frozen=True)
@@ -152,30 +156,17 @@ class Spec:
         A job for any engine; `program` is what that engine understands.
 
         Raises:
-            TypeError: A keyword that `Common` does not have.
+            TypeError: A keyword that `Common` does not have. msgspec.ValidationError: One that is not of its type.
         """
         unknown = sorted(set(common) - set(Common.__annotations__))
         if unknown:
             raise TypeError(f"unknown argument {unknown[0]!r}; there are: {', '.join(Common.__annotations__)}")
         given = {k: v for k, v in common.items() if v is not None}
-        work = Work(
-            engine=engine,
-            program=dict(program),
-            resources=Resources(memory_mib=given.get("memory_mib"), cpus=given.get("cpus")),
-            retry=RetryPolicy(max_attempts=1 + given.get("retries", 0)),
-            **{
-                name: given[name]
-                for name in (
-                    "deadline_s",
-                    "start_deadline_s",
-                    "stop_grace_s",
-                    "queue",
-                    "priority",
-                    "start_at",
-                    "suspend",
-                )
-                if name in given
-            },
+        resources = {name: given[name] for name in ("memory_mib", "cpus") if name in given}
+        retry = {"max_attempts": 1 + given.get("retries", 0), **given.get("retry", {})}
+        named = {name: given[name] for name in Work.__struct_fields__ if name in given}
+        work = msgspec.convert(
+            {**named, "engine": engine, "program": dict(program), "resources": resources, "retry": retry}, Work
         )
         return cls(
             work=work,
