@@ -20,6 +20,7 @@ from standfast.core.job.explain import Waiting
 from standfast.core.job.inputs import Due, Outage
 from standfast.core.job.machine import Step, step
 from standfast.core.job.state import Job
+from standfast.ports.store import DueJobs
 from standfast.runtime.admission import Admission
 from standfast.runtime.lane import Lane
 from standfast.runtime.observer import Observer
@@ -31,6 +32,9 @@ log = structlog.get_logger(__name__)
 
 RETRY_S = 1.0
 """Wait after a store or an engine did not answer before it is asked again."""
+
+CLOCK_TOLERANCE = timedelta(seconds=1)
+"""A clock that was set back by less than this changes nothing."""
 
 COOL_S = 5.0
 """A due job whose turn changed nothing and set no later wake time is left alone this long."""
@@ -44,6 +48,7 @@ class Loop:
     def __init__(self, world: World) -> None:
         self._world = world
         self._outages: tuple[Outage, ...] = ()
+        self._set_back = timedelta()
         self.fence = 0
         self._lanes = {name: Lane(world, engine, self.moved) for name, engine in world.engines.items()}
         self._observers = {name: Observer(world, lane) for name, lane in self._lanes.items()}
@@ -61,7 +66,7 @@ class Loop:
             Unavailable: The store is held by another process, or cannot be read; nothing was started.
         """
         epoch = await self._world.store.begin(self._world.clock.now())
-        self.fence, self._outages = epoch.fence, epoch.outages
+        self.fence, self._outages, self._set_back = epoch.fence, epoch.outages, timedelta(seconds=epoch.set_back_s)
         watched = await self._world.store.watched()
         for name, observer in self._observers.items():
             observer.load(one for one in watched if one.engine == name)
@@ -142,7 +147,7 @@ class Loop:
         """
         world, now = self._world, self._world.clock.now()
         self._cooling = {uid: at for uid, at in self._cooling.items() if at > now}
-        due = await world.store.due(now, limit=world.limits.batch, skip=self._cooling.keys())
+        due = await self._due(now)
         steps = [step(job, Due(outages=self._outages), now) for job in due.jobs]
         changed = [s for s in steps if s.events or (s.before is not None and s.after.wake_at != s.before.wake_at)]
         answers = await commit(world, changed)
@@ -171,6 +176,18 @@ class Loop:
                 log.warning("engine_unavailable", engine=lane.engine.name, error=error.message)
                 await self._world.clock.sleep(RETRY_S)
         await observer.run()
+
+    async def _due(self, now: datetime) -> DueJobs:
+        """
+        Who is due; after the machine's clock was set back, also those whose wake time was reckoned by the old clock.
+        """
+        store, limit, skip = self._world.store, self._world.limits.batch, self._cooling.keys()
+        if self._set_back < CLOCK_TOLERANCE:
+            return await store.due(now, limit=limit, skip=skip)
+        due = await store.due(now + self._set_back, limit=limit, skip=skip)
+        ours = [job for job in due.jobs if job.updated_at > now or (job.wake_at is not None and job.wake_at <= now)]
+        later = [job.wake_at for job in due.jobs if job.wake_at is not None and job not in ours]
+        return DueJobs(ours, min([at for at in (due.next_at, *later) if at is not None], default=None))
 
     async def _admit(self, lane: Lane) -> None:
         """

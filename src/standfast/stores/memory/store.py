@@ -67,9 +67,10 @@ class MemoryStore:
         if self._seen_at is not None and self._seen_at < now:
             self._outages.append(Outage(self._seen_at, now))
         self._fence += 1
+        set_back_s = 0.0 if self._seen_at is None else max(0.0, (self._seen_at - now).total_seconds())
         self._seen_at = now
         since = min((job.created_at for job in self._jobs.values() if not job.phase.final), default=now)
-        return Epoch(self._fence, tuple(outage for outage in self._outages if outage.end >= since))
+        return Epoch(self._fence, tuple(outage for outage in self._outages if outage.end >= since), set_back_s)
 
     async def load(self, uids: Sequence[str]) -> list[Job]:
         """
