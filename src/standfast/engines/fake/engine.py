@@ -58,6 +58,7 @@ class FakeEngine:
         self._born: list[datetime] = [clock.now()]
         self._known: dict[str, Run] = {}
         self._void: set[str] = set()
+        self._refused: dict[str, Refused] = {}
         self._never_ran: dict[str, datetime] = {}
         self._sends: dict[str, int] = {}
         self._under_way: list[tuple[datetime, int, Order]] = []
@@ -87,6 +88,7 @@ class FakeEngine:
             self._born.append(now)
             self._known.clear()
             self._void.clear()
+            self._refused.clear()
             self._never_ran.clear()
 
     def drop(self, handle: str) -> None:
@@ -190,6 +192,8 @@ class FakeEngine:
         if script.answer_s > 0:
             await self._clock.sleep(script.answer_s)
             now = self._clock.now()
+        if handle in self._refused:
+            return msgspec.structs.replace(self._refused[handle], at=now)
         if handle in self._known or handle in self._void or handle in self._never_ran:
             return self._observe(handle, now, "launch")
         sends = self._sends[order.uid] = self._sends.get(order.uid, 0) + 1
@@ -276,6 +280,7 @@ class FakeEngine:
             self._known.pop(handle, None)
             self._never_ran.pop(handle, None)
             self._void.discard(handle)
+            self._refused.pop(handle, None)
 
     async def close(self) -> None:
         """
@@ -328,7 +333,8 @@ class FakeEngine:
             script.message or "the script refuses it",
             rule="fake/script",
         )
-        return Refused(at=now, by=f"{self._name}.launch", failure=failure)
+        refused = self._refused[handle] = Refused(at=now, by=f"{self._name}.launch", failure=failure)
+        return refused
 
     def _observe(self, handle: str, now: datetime, call: str) -> Observation:
         by = f"{self._name}.{call}"

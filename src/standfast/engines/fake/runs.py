@@ -44,7 +44,10 @@ class Run:
         """
         From when on nothing of it is alive.
         """
-        return self.ends_at + timedelta(seconds=self.script.lingers_s)
+        gone_at = self.ends_at + timedelta(seconds=self.script.lingers_s)
+        if self.script.vanishes_s is None:
+            return gone_at
+        return min(gone_at, self.started_at + timedelta(seconds=self.script.vanishes_s))
 
     def ended(self, now: datetime) -> bool:
         """
