@@ -28,6 +28,7 @@ GATEWAY = frozenset({"Py4JError", "Py4JNetworkError", "Py4JJavaError"})
 
 _CLASS = r"(?:[a-z_]\w*\.)+[A-Z][\w$]*"
 _THROWN = re.compile(rf'^(?:Exception in thread "[^"]*" |Caused by: |: )({_CLASS})(?:: (.*))?$', re.MULTILINE)
+_UNCAUGHT = re.compile(rf"ERROR SparkUncaughtExceptionHandler: .*\n({_CLASS})(?:: (.*))?$", re.MULTILINE)
 _RAISED = re.compile(
     r"\ATraceback \(most recent call last\):\n(?:[ \t].*\n|\n)*([A-Za-z_][\w.]*)(?::\s*(.*))?$", re.MULTILINE
 )
@@ -108,8 +109,13 @@ def joined(told: Symptoms, status: Symptoms | None, output: Output) -> Symptoms:
     )
     if status is None or status.exit_code == 1:
         return known
+    last = (status.text or "").rpartition("\n")[2] if status.exceptions else ""
     return msgspec.structs.replace(
-        known, exit_code=status.exit_code, signal=status.signal, word=status.word or known.word
+        known,
+        exit_code=status.exit_code,
+        signal=status.signal,
+        word=status.word or known.word,
+        text=f"{known.text or ''}\n{last}".strip()[-TEXT_MAX:] or None,
     )
 
 
@@ -138,12 +144,15 @@ def from_output(status: Symptoms, output: Output) -> Symptoms:
 
 def _last_exception(output: Output) -> Thrown:
     """
-    What ended the main thread of the JVM; where that only says that Python failed, what ended Python.
+    What ended the main thread of the JVM, or another thread and so the JVM; else what ended Python.
     """
     at = output.stderr.rfind('Exception in thread "main"')
     found = thrown(output.stderr[at:], _THROWN) if at >= 0 else Thrown()
     if found.classes and not found.classes[0].endswith("SparkUserAppException"):
         return found
+    uncaught = thrown(output.stderr, _UNCAUGHT)
+    if uncaught.classes:
+        return uncaught
     at = output.stdout.rfind("Traceback (most recent call last):\n")
     found = thrown(output.stdout[at:], _RAISED) if at >= 0 else Thrown()
     if not found.classes or GATEWAY.isdisjoint(_short(found.classes)):
