@@ -43,7 +43,10 @@ class Ledger:
         for slot_id, *key, count in self._execute(queries.SLOTS):
             self._ids[tuple(key)] = slot_id
             self._counts[slot_id] = count
-        self.newest_seq = self._one(queries.NEWEST_SEQ) or 0
+        progress: tuple[int, int] = self._execute(queries.PROGRESS).fetchone() or (0, 0)
+        self.newest_seq, self._disorder_us = progress
+        self._newest_uid: str = self._one(queries.NEWEST_UID) or ""
+        self._latest_us: int = self._one(queries.LATEST_CREATION) or 0
         self.fence = 0
         self.unfinished = sum(self._counts[slot_id] for key, slot_id in self._ids.items() if key[3] not in _FINAL)
         self.seen_at: datetime | None = None
@@ -51,6 +54,7 @@ class Ledger:
 
     def _clear(self) -> None:
         self._seq = self.newest_seq
+        self._order = (self._disorder_us, self._newest_uid, self._latest_us)
         self._new_ids: dict[Key, int] = {}
         self._deltas: dict[int, int] = {}
         self._begun: list[rows.Row] = []
@@ -72,7 +76,7 @@ class Ledger:
         for slot_id, delta in self._deltas.items():
             if delta:
                 self._execute(queries.COUNT_SLOT, (delta, slot_id))
-        self._execute(queries.SEE_EPOCH, (rows.to_us(now), self._seq, self._new_fence))
+        self._execute(queries.SEE_EPOCH, (rows.to_us(now), self._seq, self._order[0], self._new_fence))
         self._now = now
         return True
 
@@ -83,6 +87,7 @@ class Ledger:
         if self._wrote:
             self.seen_at = self._now
         self.newest_seq, self.fence = self._seq, self._new_fence
+        self._disorder_us, self._newest_uid, self._latest_us = self._order
         self._ids.update(self._new_ids)
         for slot_id, delta in self._deltas.items():
             self._counts[slot_id] = self._counts.get(slot_id, 0) + delta
@@ -112,16 +117,17 @@ class Ledger:
         self._new_fence = (epochs[-1][0] if epochs else 0) + 1
         now_us = rows.to_us(now)
         since_us = self._one(queries.OLDEST_UNFINISHED)
-        since_us = now_us if since_us is None else since_us
-        begins = [begun_us for _, begun_us, _, _ in epochs[1:]] + [now_us]
+        since_us = now_us if since_us is None else since_us - self._disorder_us
+        begins = [begun_us for _, begun_us, _ in epochs[1:]] + [now_us]
         outages = [
             Outage(rows.from_us(seen_us), rows.from_us(begun_us))
-            for (_, _, seen_us, _), begun_us in zip(epochs, begins, strict=False)
+            for (_, _, seen_us), begun_us in zip(epochs, begins, strict=False)
             if seen_us < begun_us and begun_us >= since_us
         ]
-        self._execute(queries.NEW_EPOCH, (self._new_fence, now_us, now_us, self._seq))
+        self._execute(queries.NEW_EPOCH, (self._new_fence, now_us, now_us, self._seq, self._disorder_us))
         self._wrote = True
-        return Epoch(self._new_fence, tuple(outages))
+        set_back_us = max(0, epochs[-1][2] - now_us) if epochs else 0
+        return Epoch(self._new_fence, tuple(outages), set_back_us / 1e6)
 
     def beat(self) -> None:
         """
@@ -171,6 +177,7 @@ class Ledger:
             # Either identity is known. The index answers as well as a read before it would, and in one statement.
             taken = self._execute(queries.JOB_BY_REQUEST, (job.namespace, job.request_id)).fetchone()
             return Lost(job.uid) if taken is None else Taken(rows.job_of(*taken))
+        self._note_order(job)
         for label in job.labels.items():
             self._execute(queries.PUT_LABEL, (*label, job.uid))
         self._count(job, 1)
@@ -220,6 +227,20 @@ class Ledger:
             if noted:
                 self._db.executemany(sql, noted)
                 noted.clear()
+
+    def _note_order(self, job: Job) -> None:
+        """
+        Widen the disorder if the new job is out of order: made before one whose uid sorts in front of its own, or its
+        uid sorts in front of one that was made before it.
+        """
+        disorder_us, newest_uid, latest_us = self._order
+        created_us = rows.to_us(job.created_at)
+        if job.uid < newest_uid:
+            behind_us = self._one(queries.CREATION_BEHIND, (job.uid,))
+            if behind_us is not None:
+                disorder_us = max(disorder_us, disorder_us + created_us - behind_us)
+        disorder_us = max(disorder_us, latest_us - created_us)
+        self._order = (disorder_us, max(newest_uid, job.uid), max(latest_us, created_us))
 
     def _slot(self, job: Job) -> int:
         spec = job.spec

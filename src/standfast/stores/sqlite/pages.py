@@ -22,8 +22,10 @@ from standfast.stores.sqlite import queries, rows
 FEW = 5_000
 """Candidates are counted up to here; as many are sorted in a few milliseconds."""
 
-_LAST = "~"
-"""Sorts behind every uid."""
+Between = tuple[str, str]
+"""Only uids below the first and above the second."""
+
+_BEHIND_ALL, _BEFORE_ALL = "~", ""
 
 _HIGHEST = "\U0010ffff"
 
@@ -47,15 +49,16 @@ def page(db: apsw.Connection, query: Query, *, size: int, after: str | None) -> 
     """
     db.execute("BEGIN")
     try:
-        newest_seq = db.execute(queries.NEWEST_SEQ).get or 0
-        found = list(islice(_found(db, query, size + 1, after or _LAST), size + 1))
+        newest_seq, disorder_us = db.execute(queries.PROGRESS).fetchone() or (0, 0)
+        between = _between(db, query, after, disorder_us)
+        found = list(islice(_found(db, query, size + 1, between), size + 1))
     finally:
         db.execute("END")
     jobs = [rows.job_of(version, document) for _, version, document in found[:size]]
     return Page(jobs, jobs[-1].uid if len(found) > size else None, newest_seq)
 
 
-def _found(db: apsw.Connection, query: Query, limit: int, below: str) -> Iterator[tuple[str, int, str]]:
+def _found(db: apsw.Connection, query: Query, limit: int, between: Between) -> Iterator[tuple[str, int, str]]:
     """
     (uid, version, document) of the jobs that fit, from the newest down.
     """
@@ -71,35 +74,48 @@ def _found(db: apsw.Connection, query: Query, limit: int, below: str) -> Iterato
                 few, fewest = condition, number
     label = next((one for one in conditions if one.label is not None), None)
     if few is not None and fewest < in_slots:
-        return _by_few(db, few, _others(conditions, few), limit, below)
+        return _by_few(db, few, _others(conditions, few), limit, between)
     if any(one.by_slot for one in conditions) and (label is None or in_slots <= FEW * 10):
         rest = [one for one in conditions if not one.by_slot]
-        return _by_slots(db, [slot_id for slot_id, *_, count in slots if count], rest, limit, below)
+        return _by_slots(db, [slot_id for slot_id, *_, count in slots if count], rest, limit, between)
     if label is not None and label.label is not None:
         sql, values = _rest(_others(conditions, label))
-        return db.execute(queries.PAGE_BY_LABEL.format(rest=sql), (*label.label, below, *values, limit))
+        return db.execute(queries.PAGE_BY_LABEL.format(rest=sql), (*label.label, *between, *values, limit))
     sql, values = _rest(conditions)
-    return db.execute(queries.PAGE_BY_UID.format(rest=sql), (below, *values, limit))
+    return db.execute(queries.PAGE_BY_UID.format(rest=sql), (*between, *values, limit))
+
+
+def _between(db: apsw.Connection, query: Query, after: str | None, disorder_us: int) -> Between:
+    """
+    The uids that may fit: behind `after`, and none of a job that was surely made too late or too early.
+    """
+    below, above = after or _BEHIND_ALL, _BEFORE_ALL
+    if query.created_before is not None:
+        found = db.execute(queries.UID_FROM, (rows.to_us(query.created_before) + disorder_us,)).get
+        below = min(below, found or _BEHIND_ALL)
+    if query.created_after is not None:
+        above = db.execute(queries.UID_BEFORE, (rows.to_us(query.created_after) - disorder_us,)).get or _BEFORE_ALL
+    return below, above
 
 
 def _by_few(
-    db: apsw.Connection, few: _Condition, others: Sequence[_Condition], limit: int, below: str
+    db: apsw.Connection, few: _Condition, others: Sequence[_Condition], limit: int, between: Between
 ) -> Iterator[tuple[str, int, str]]:
     sql, values = _rest(others)
     if few.label is not None:
-        yield from db.execute(queries.PAGE_BY_LABEL.format(rest=sql), (*few.label, below, *values, limit))
+        yield from db.execute(queries.PAGE_BY_LABEL.format(rest=sql), (*few.label, *between, *values, limit))
         return
     one = queries.PAGE_ONE.format(rest=sql)
-    for (uid,) in db.execute(queries.FEW.format(index=few.index, range=few.sql), (*few.values, below)):
+    for (uid,) in db.execute(queries.FEW.format(index=few.index, range=few.sql), (*few.values, *between)):
         yield from db.execute(one, (uid, *values, 1))
 
 
 def _by_slots(
-    db: apsw.Connection, slots: Sequence[int], others: Sequence[_Condition], limit: int, below: str
+    db: apsw.Connection, slots: Sequence[int], others: Sequence[_Condition], limit: int, between: Between
 ) -> Iterator[tuple[str, int, str]]:
     sql, values = _rest(others)
     one = queries.PAGE_BY_SLOT.format(rest=sql)
-    ranges = [db.execute(one, (slot_id, below, *values, limit)) for slot_id in slots]
+    ranges = [db.execute(one, (slot_id, *between, *values, limit)) for slot_id in slots]
     return merge(*ranges, key=lambda row: row[0], reverse=True)
 
 
@@ -136,13 +152,10 @@ def _conditions(query: Query) -> list[_Condition]:
     if query.name_prefix:
         prefix = query.name_prefix
         found.append(_Condition("jobs.name >= ? AND jobs.name < ?", (prefix, prefix + _HIGHEST), index="jobs_by_name"))
-    if query.created_after is not None or query.created_before is not None:
-        begin = None if query.created_after is None else rows.to_us(query.created_after)
-        end = None if query.created_before is None else rows.to_us(query.created_before)
-        parts = [("jobs.created_at >= ?", begin), ("jobs.created_at < ?", end)]
-        given = [(sql, us) for sql, us in parts if us is not None]
-        sql = " AND ".join(part for part, _ in given)
-        found.append(_Condition(sql, tuple(us for _, us in given), index="jobs_by_creation"))
+    if query.created_after is not None:
+        found.append(_Condition("jobs.created_at >= ?", (rows.to_us(query.created_after),)))
+    if query.created_before is not None:
+        found.append(_Condition("jobs.created_at < ?", (rows.to_us(query.created_before),)))
     if query.retry_of is not None:
         found.append(_Condition("jobs.retry_of = ?", (query.retry_of,), index="jobs_by_origin"))
     return found

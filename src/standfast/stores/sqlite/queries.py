@@ -73,9 +73,9 @@ NEW_SLOT = "INSERT INTO slots (namespace, engine, queue, phase, count) VALUES (?
 
 COUNT_SLOT = "UPDATE slots SET count = count + ? WHERE id = ?"
 
-NEW_EPOCH = "INSERT INTO epochs (fence, begun_at, seen_at, newest_seq) VALUES (?, ?, ?, ?)"
+NEW_EPOCH = "INSERT INTO epochs (fence, begun_at, seen_at, newest_seq, disorder_us) VALUES (?, ?, ?, ?, ?)"
 
-SEE_EPOCH = "UPDATE epochs SET seen_at = max(seen_at, ?), newest_seq = ? WHERE fence = ?"
+SEE_EPOCH = "UPDATE epochs SET seen_at = max(seen_at, ?), newest_seq = ?, disorder_us = ? WHERE fence = ?"
 
 # --- reading ---------------------------------------------------------------------------------------------------------
 
@@ -117,15 +117,26 @@ WHERE slots.phase IN ('launching', 'running', 'stopping', 'uncertain') AND slots
 """
 
 OLDEST_UNFINISHED = """
-SELECT min(jobs.created_at) FROM slots CROSS JOIN jobs INDEXED BY jobs_by_slot ON jobs.slot = slots.id
-WHERE slots.phase NOT IN ('succeeded', 'failed', 'cancelled') AND slots.count > 0
+SELECT min((SELECT created_at FROM jobs INDEXED BY jobs_by_slot WHERE slot = slots.id ORDER BY uid LIMIT 1))
+FROM slots WHERE slots.phase NOT IN ('succeeded', 'failed', 'cancelled') AND slots.count > 0
 """
+"""By uid, so up to the disorder later than the earliest."""
 
 SLOTS = "SELECT id, namespace, engine, queue, phase, count FROM slots"
 
-EPOCHS = "SELECT fence, begun_at, seen_at, newest_seq FROM epochs ORDER BY fence"
+EPOCHS = "SELECT fence, begun_at, seen_at FROM epochs ORDER BY fence"
 
-NEWEST_SEQ = "SELECT newest_seq FROM epochs ORDER BY fence DESC LIMIT 1"
+PROGRESS = "SELECT newest_seq, disorder_us FROM epochs ORDER BY fence DESC LIMIT 1"
+
+NEWEST_UID = "SELECT uid FROM jobs ORDER BY uid DESC LIMIT 1"
+
+LATEST_CREATION = "SELECT created_at FROM jobs ORDER BY created_at DESC LIMIT 1"
+
+CREATION_BEHIND = "SELECT created_at FROM jobs INDEXED BY jobs_by_uid WHERE uid > ? ORDER BY uid LIMIT 1"
+
+UID_BEFORE = "SELECT uid FROM jobs INDEXED BY jobs_by_creation WHERE created_at < ? ORDER BY created_at DESC LIMIT 1"
+
+UID_FROM = "SELECT uid FROM jobs INDEXED BY jobs_by_creation WHERE created_at >= ? ORDER BY created_at LIMIT 1"
 
 _EVENTS = """
 SELECT events.seq, jobs.uid, events.namespace, events.revision, events.at, events.actor, events.version,
@@ -148,18 +159,20 @@ EVENTS_OF_JOB_IN_NAMESPACE = _EVENTS.format(
 
 _PAGE = "SELECT jobs.uid, jobs.version, jobs.document FROM {way} {rest} ORDER BY jobs.uid DESC LIMIT ?"
 
-PAGE_BY_UID = _PAGE.format(way="jobs INDEXED BY jobs_by_uid WHERE jobs.uid < ?", rest="{rest}")
+PAGE_BY_UID = _PAGE.format(way="jobs INDEXED BY jobs_by_uid WHERE jobs.uid < ? AND jobs.uid > ?", rest="{rest}")
 
-PAGE_BY_SLOT = _PAGE.format(way="jobs INDEXED BY jobs_by_slot WHERE jobs.slot = ? AND jobs.uid < ?", rest="{rest}")
+PAGE_BY_SLOT = _PAGE.format(
+    way="jobs INDEXED BY jobs_by_slot WHERE jobs.slot = ? AND jobs.uid < ? AND jobs.uid > ?", rest="{rest}"
+)
 
 PAGE_BY_LABEL = """
 SELECT jobs.uid, jobs.version, jobs.document
 FROM labels CROSS JOIN jobs INDEXED BY jobs_by_uid ON jobs.uid = labels.uid
-WHERE labels.key = ? AND labels.value = ? AND labels.uid < ? {rest}
+WHERE labels.key = ? AND labels.value = ? AND labels.uid < ? AND labels.uid > ? {rest}
 ORDER BY labels.uid DESC LIMIT ?
 """
 
-FEW = "SELECT uid FROM jobs INDEXED BY {index} WHERE {range} AND uid < ? ORDER BY uid DESC"
+FEW = "SELECT uid FROM jobs INDEXED BY {index} WHERE {range} AND uid < ? AND uid > ? ORDER BY uid DESC"
 """For a way in that is not in the order of uids: few enough to be sorted."""
 
 PAGE_ONE = _PAGE.format(way="jobs INDEXED BY jobs_by_uid WHERE jobs.uid = ?", rest="{rest}")

@@ -8,6 +8,7 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from standfast.core.job.inputs import Cancel
@@ -16,7 +17,7 @@ from standfast.core.job.state import Job, Phase
 from standfast.ports.store import Page, Query
 from standfast.testing import builders
 from standfast.testing.contracts.cases import Cases, all_jobs, counts_by_phase, desk_at, wander
-from standfast.testing.contracts.histories import Desk, HandClock, Store, Subject, Wanderer
+from standfast.testing.contracts.histories import Desk, HandClock, Store, Subject, Wanderer, uid_of
 
 CASES = Cases()
 
@@ -64,6 +65,26 @@ async def every_filter_gives_what_it_says(subject: Subject) -> None:
             assert found == [job for job in everything if _fits(query, job)], query
             hits += bool(found) and len(found) < len(everything)
         assert hits > 30, "the questions were too easy"
+
+
+@CASES.case
+async def ranges_of_time_hold_when_uids_are_out_of_order(subject: Subject) -> None:
+    """
+    Creation times pick the right jobs though uids do not sort like them, as after a clock was set back.
+    """
+    async with desk_at(subject) as desk:
+        dice = random.Random(3)
+        for number in dice.sample(range(60), 60):
+            at = builders.START + timedelta(seconds=number + dice.choice([0, 0, 0, 20, -20]))
+            command = builders.submit(uid=uid_of(number), request_id=f"request-{number}")
+            await desk.commit(step(None, command, at))
+        everything = await all_jobs(desk.store, Query())
+        assert len(everything) == 60
+        times = [job.created_at for job in everything]
+        for _ in range(100):
+            query = Query(created_after=dice.choice([None, *times]), created_before=dice.choice([None, *times]))
+            found = await all_jobs(desk.store, query)
+            assert found == [job for job in everything if _fits(query, job)], query
 
 
 @CASES.case

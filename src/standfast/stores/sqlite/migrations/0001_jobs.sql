@@ -126,10 +126,12 @@ BEGIN
     SELECT raise(ABORT, 'events go only with their job');
 END;
 
--- The lives of control planes on this store. newest_seq: of the last event that one of them committed.
+-- The lives of control planes on this store. newest_seq: of the last event committed. disorder_us: no job was made
+-- longer than this before another whose uid sorts in front of it, so a range of times is a range of uids.
 CREATE TABLE epochs (
-    fence       INTEGER PRIMARY KEY,
-    begun_at    INTEGER NOT NULL,
-    seen_at     INTEGER NOT NULL CHECK (seen_at >= begun_at),
-    newest_seq  INTEGER NOT NULL CHECK (newest_seq >= 0)
+    fence        INTEGER PRIMARY KEY,
+    begun_at     INTEGER NOT NULL,
+    seen_at      INTEGER NOT NULL CHECK (seen_at >= begun_at),
+    newest_seq   INTEGER NOT NULL CHECK (newest_seq >= 0),
+    disorder_us  INTEGER NOT NULL CHECK (disorder_us >= 0)
 ) STRICT;
