@@ -163,10 +163,12 @@ def _absent_launching(job: Job, given: Absent, now: datetime) -> Events:
     if not given.proven or not quiet:
         message = "sent, and not to be found; a send still on its way is not ruled out"
         return _doubt(job, Doubt.ABSENCE_UNPROVEN, message, given.by)
-    if given.final or attempt.sends >= SENDS_MAX:
-        message = f"sent {attempt.sends} times, and the engine holds no trace of it"
-        failure = Failure.of(FailureClass.SUBMISSION_REFUSED, "left_no_trace", message, retryable=True, free=True)
-        return close(job, end_by_refusal(failure, source=given.by, now=now), source=given.by)
+    if given.final:
+        return close(job, end_without_report(job, source=given.by, now=now), source=given.by)
+    if attempt.sends >= SENDS_MAX:
+        # Voided before another attempt: one of the sends may be under way, and would start beside it.
+        reason = f"sent {attempt.sends} times, and the engine holds no trace of it"
+        return (e.StopRequested(cause=StopCause.LOST, by="standfast", reason=reason),)
     return (e.LaunchRepeated(because=f"{given.by}: absent in the life it was sent to"),)
 
 

@@ -62,6 +62,9 @@ def end_without_report(job: Job, *, source: str, now: datetime, verdict: Verdict
     stop = job.attempt.stop
     cause = stop.cause if stop else StopCause.LOST
     ending, failure = _stopped(cause)
+    if cause is StopCause.LOST and job.attempt.seen_at is None:
+        message = f"sent {job.attempt.sends} times, and the engine holds no trace of it"
+        failure = Failure.of(FailureClass.SUBMISSION_REFUSED, "left_no_trace", message, retryable=True, free=True)
     evidence = (Evidence(claim="gone", verdict=verdict, source=source, at=now),)
     return AttemptEnd(
         ending=ending,
