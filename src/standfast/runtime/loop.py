@@ -36,6 +36,9 @@ RETRY_S = 1.0
 CLOCK_TOLERANCE = timedelta(seconds=1)
 """A clock that was set back by less than this changes nothing."""
 
+ADMIT_AGAIN_S = 60.0
+"""Queues are looked through this often though nothing was heard: a hint may be lost, or a start time come twice."""
+
 COOL_S = 5.0
 """A due job whose turn changed nothing and set no later wake time is left alone this long."""
 
@@ -196,7 +199,7 @@ class Loop:
         world = self._world
         await lane.opened.wait()
         while True:
-            seen, until = world.wakeups.seen(TURN), None
+            seen, until = world.wakeups.seen(TURN), world.clock.now() + timedelta(seconds=ADMIT_AGAIN_S)
             try:
                 won = await self._admission.admit(lane.engine)
                 self.moved(won)
