@@ -159,3 +159,19 @@ def test_handles_name_their_job(number: int, uid: str) -> None:
     assert len(handle) <= 63 and set(handle) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
     for stranger in ("", "sf-", "sf-x-0", "sf-x-01", "driver-1", f"{handle}-", f"x{handle}", f"{handle}\n"):
         assert uid_and_number(stranger) is None
+
+
+def test_an_attempt_that_leaves_no_trace_is_voided_first() -> None:
+    """
+    After so many sends without a trace the handle is stopped; only its refusal for good lets another attempt begin.
+    """
+    job = b.job(Phase.LAUNCHING)
+    while job.phase is Phase.LAUNCHING:
+        job = b.told(job, b.absent(proven=True))
+
+    assert (job.phase, job.attempt.sends) == (Phase.STOPPING, 5)
+    assert b.told(job, b.absent(proven=True)).phase is Phase.STOPPING
+    voided = b.told(job, b.absent(proven=True, final=True))
+    assert voided.phase is Phase.BACKING_OFF
+    assert voided.attempt.ending is Ending.NEVER_RAN
+    assert voided.attempt.failure is not None and voided.attempt.failure.code == "left_no_trace"

@@ -372,7 +372,9 @@ class FakeEngine:
             at=now,
             by=by,
             incarnation=self._incarnation,
-            findings=findings_of(script, run.ending, self._capabilities, name=self._name, stopped=run.stopped),
+            findings=findings_of(
+                script, run.ending, self._capabilities, name=self._name, cut_short=run.stopped or run.killed
+            ),
             gone=gone,
             gone_source=f"{self._name}.processes",
             stopped=run.stopped,
@@ -386,7 +388,7 @@ class FakeEngine:
         """
         Claimed, and proven that no user code ran.
         """
-        finding = findings_of(Script(), Ending.NEVER_RAN, self._capabilities, name=self._name, stopped=False)
+        finding = findings_of(Script(), Ending.NEVER_RAN, self._capabilities, name=self._name, cut_short=False)
         return Ended(
             at=now,
             by=by,

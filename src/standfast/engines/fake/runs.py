@@ -30,6 +30,7 @@ class Run:
     life: int = 1
     asked_at: datetime | None = None
     stopped: bool = False
+    killed: bool = False
     logs_removed: bool = False
 
     @property
@@ -85,7 +86,7 @@ class Run:
         End it from outside, at once and whole.
         """
         if not self.ended(now):
-            self.ends_at, self.ending = now, Ending.FAILED
+            self.ends_at, self.ending, self.killed = now, Ending.FAILED, True
 
 
 def begin(order: Order, script: Script, now: datetime, life: int) -> Run:

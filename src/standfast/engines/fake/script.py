@@ -139,13 +139,13 @@ def ending_of(script: Script, attempt: int) -> Ending:
 
 
 def findings_of(
-    script: Script, ending: Ending, capabilities: frozenset[Capability], *, name: str, stopped: bool
+    script: Script, ending: Ending, capabilities: frozenset[Capability], *, name: str, cut_short: bool
 ) -> tuple[Finding, ...]:
     """
-    What the sources say about an attempt that ended so; reports in the script override, silence included.
+    What the sources say about an attempt that ended so; the script's reports are about an end of its own.
     """
     reports = script.reports
-    if reports is None or stopped:
+    if reports is None or cut_short:
         reports = {Source.EXIT_STATUS: ending, Source.STATUS_WORD: ending}
     return tuple(
         _finding(script, source, says, name)

@@ -85,6 +85,8 @@ class Stage:
         self.store = MemoryStore()
         self.jobs: dict[str, Job] = {}
         """Every job as it was last committed."""
+        self.moved_at: dict[str, float] = {}
+        """When each of them last changed, in seconds of the loop."""
         self.acknowledged: dict[str, str] = {}
         """Request id to uid, for every submission that a caller was told is accepted."""
         self.trace: list[str] = []
@@ -141,6 +143,7 @@ class Stage:
         stored = self.jobs.get(after.uid)
         self.jobs[after.uid] = after
         if step.events:
+            self.moved_at[after.uid] = self.loop.time()
             named = ", ".join(type(event).__name__ for event in step.events)
             attempt = f" #{after.attempt.number}" if after.attempts else ""
             self.note(f"{after.uid[-4:]}{attempt} {step.before.phase if step.before else '-'} {named} -> {after.phase}")

@@ -31,6 +31,9 @@ SETTLE_S = 600.0
 ROUNDS = 12
 """How often the person goes round."""
 
+THINK_S = 60.0
+"""A person speaks about a doubt only once it is that old, so that nothing is under way any more."""
+
 COMMANDS: dict[str, Cancel | Suspend | Resume] = {
     "cancel": Cancel(by="caller"),
     "suspend": Suspend(by="caller"),
@@ -249,7 +252,7 @@ class _Story:
                 command = Resume(by="person")
             case Phase.RUNNING if job.spec.program.get("run_s") == workload.STREAM_S:
                 command = Cancel(by="person")
-            case Phase.UNCERTAIN:
+            case Phase.UNCERTAIN if stage.loop.time() - stage.moved_at[uid] >= THINK_S:
                 runs = [run for run in stage.engine.ledger if run.handle == job.attempt.handle]
                 for run in runs:
                     run.kill(stage.clock.now())
