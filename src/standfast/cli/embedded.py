@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import socket
 import threading
@@ -28,7 +29,7 @@ from standfast.settings import Settings
 SOCKET = "api.sock"
 START_S = 30.0
 HOLDER_S = 5.0
-"""How long to wait for a process that has just taken the folder to answer for it."""
+"""How long to wait for a process that holds the folder to answer for it, or to let it go."""
 SOCKET_PATH_BYTES_MAX = 107
 """Longest address of a Unix socket. Source: unix(7), sun_path of 108 bytes with its closing zero."""
 
@@ -89,16 +90,20 @@ class _Folder:
             StandfastError: Nobody does, and it cannot be started here.
         """
         with self._lock:
-            if self._plane is not None or _answers(self._path):
-                return
-            plane = _Plane(self._settings, self._path)
-            try:
-                plane.start()
-            except Unavailable as error:
-                if error.code != "store_held" or not self._holder_answers():
-                    raise
-            else:
-                self._plane = plane
+            end = time.monotonic() + HOLDER_S
+            while self._plane is None and not _answers(self._path):
+                plane = _Plane(self._settings, self._path)
+                try:
+                    plane.start()
+                except Unavailable as error:
+                    # Whoever holds the folder is about to answer for it, or about to go.
+                    if error.code != "store_held" or self._listens() or time.monotonic() > end:
+                        if self.socket is None:
+                            return
+                        raise
+                    time.sleep(0.1)
+                else:
+                    self._plane = plane
 
     def leave(self) -> None:
         """
@@ -107,19 +112,17 @@ class _Folder:
         if self._plane is not None:
             self._plane.stop()
 
-    def _holder_answers(self) -> bool:
+    def _listens(self) -> bool:
         """
-        Whether the process that holds the folder answers: by the socket, soon, or where a server would listen.
+        Whether the process that holds the folder is a server that listens where the settings say.
         """
         host, port = self._settings.address
-        for _ in range(int(HOLDER_S / 0.05)):
-            if _answers(self._path):
-                return True
-            if _listens(host, port):
+        try:
+            with socket.create_connection((host, port), timeout=1.0):
                 self.server, self.socket = f"http://{host}:{port}", None
                 return True
-            time.sleep(0.05)
-        return False
+        except OSError:
+            return False
 
 
 class _Plane:
@@ -172,6 +175,8 @@ class _Plane:
 
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         async with wiring.control_plane(self._settings) as plane:
+            # Requests of other verbs that our going cuts off are repeated by them; nobody needs to read of it here.
+            logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
             with _listener(self.path) as listener:
                 server = uvicorn.Server(
                     uvicorn.Config(
@@ -216,11 +221,3 @@ def _answers(path: Path) -> bool:
         except OSError:
             return False
         return True
-
-
-def _listens(host: str, port: int) -> bool:
-    try:
-        with socket.create_connection((host, port), timeout=1.0):
-            return True
-    except OSError:
-        return False

@@ -6,8 +6,9 @@ Belongs here: flags to settings. Not here: what is started (`standfast.wiring`).
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 from cyclopts import Parameter
 
@@ -15,6 +16,16 @@ from standfast.cli.exits import Exit, Quit
 from standfast.cli.options import Words
 from standfast.cli.terminal import Terminal
 from standfast.core.errors import StandfastError
+
+
+def _leave(number: int, frame: object) -> NoReturn:
+    """
+    What SIGTERM and Ctrl-C mean, before the server listens and after it has drained.
+
+    The HTTP server drains on the first signal and then raises it once more for whoever was there before; the default
+    would kill the process there, with the store still open. An exception unwinds instead, and everything is closed.
+    """
+    raise SystemExit(0)
 
 
 def serve(
@@ -30,7 +41,7 @@ def serve(
     log_format: str | None = None,
 ) -> int:
     """
-    Run a control plane and its API until SIGTERM or Ctrl-C.
+    Run a control plane and its API until SIGTERM or Ctrl-C, then exit 0.
 
     On SIGTERM it finishes the calls under way, marks the time of its going, and leaves every job running: the next
     control plane on the same state folder goes on where this one stopped.
@@ -66,7 +77,11 @@ def serve(
         terminal.say(f"→ listening on http://{host}:{port}, state in {settings.state_path}")
         if terminal.asks:
             terminal.say(f"  try: standfast run --server http://{host}:{port} -- echo hello")
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, _leave)
         wiring.run(settings)
+    except SystemExit:
+        return Exit.OK
     except StandfastError as error:
         code = Exit.USAGE if error.code != "store_held" else Exit.CONFLICT
         raise Quit(code, error.message, name=error.code, hint=error.hint) from error

@@ -7,7 +7,7 @@ Belongs here: putting these together from flags, and taking them apart again. No
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -18,6 +18,7 @@ from standfast.cli.journal import Journal
 from standfast.cli.options import Everywhere
 from standfast.cli.output import Format, parse_format
 from standfast.cli.terminal import Colour, Terminal
+from standfast.core.errors import StandfastError
 from standfast.system.clock import SystemClock
 from standfast.system.ids import SystemIds
 
@@ -157,7 +158,8 @@ class _Ensuring:
         try:
             return self._inner.handle_request(request)
         except httpx2.ConnectError:
-            self._ensure()
+            with suppress(StandfastError):  # the next try of the request tries again
+                self._ensure()
             raise
 
     def __enter__(self) -> _Ensuring:

@@ -12,12 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path, PurePath
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import msgspec
 
 from standfast.core.job.spec import Spec as Work
-from standfast.manifests import native
+
+if TYPE_CHECKING:
+    from standfast.manifests.native import JobManifest
 
 
 class Common(TypedDict, total=False):
@@ -195,10 +197,12 @@ class Spec:
         Raises:
             OSError: It cannot be read. InvalidSpec: Every mistake in it.
         """
+        from standfast.manifests import native  # brings a YAML reader that most programs do not need
+
         return [cls.of_manifest(manifest) for manifest in native.parse(Path(file).read_text())]
 
     @classmethod
-    def of_manifest(cls, manifest: native.JobManifest) -> Spec:
+    def of_manifest(cls, manifest: JobManifest) -> Spec:
         """
         The job of one parsed manifest.
         """
