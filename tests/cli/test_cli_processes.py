@@ -141,9 +141,9 @@ def served(world: dict[str, str]) -> Iterator[Served]:
     started: list[subprocess.Popen[bytes]] = []
     address = world["STANDFAST_LISTEN"]
 
-    def start(*flags: str) -> subprocess.Popen[bytes]:
+    def start(*flags: str, **extra: str) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
-            [*STANDFAST, "serve", *flags], env=world, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [*STANDFAST, "serve", *flags], env={**world, **extra}, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         started.append(process)
         host, _, port = address.partition(":")
@@ -168,7 +168,7 @@ def test_embedded_verbs_share_the_state_folder(world: dict[str, str]) -> None:
     Without a server each verb is its own control plane, and finds what the one before it left.
     """
     ran = call(world, "run", "--name", "one", "--", "sh", "-c", "echo out; exit 3")
-    listed = call(world, "get", "jobs", "-o", "json")
+    listed = call({**world, "STANDFAST_LOG_LEVEL": "debug"}, "get", "jobs", "-o", "json")
 
     assert (ran.returncode, ran.stdout) == (8, "out\n")
     assert [job["name"] for job in msgspec.json.decode(listed.stdout)["items"]] == ["one"]
@@ -303,6 +303,24 @@ def test_events_are_followed_over_killed_servers(
 
     assert numbers == list(range(1, total + 1))
     assert "nothing missed" in err
+
+
+def test_a_lost_answer_cannot_make_two(served: Served) -> None:
+    """
+    The server dies between commit and reply: exit 6 with the id; sending that again finds the one job.
+    """
+    world, start = served
+    server = start(STANDFAST_FAILPOINT="commit.Submitted.after")
+    lost = call({**world, "STANDFAST_RETRY_FOR_S": "1"}, "submit", "--name", "lost", "--", "true")
+    assert lost.returncode == 6 and lost.stdout == "", lost.stderr
+    request_id = lost.stderr.split("request id: ")[1].split()[0]
+    server.wait(20)
+    start()
+    again = call(world, "submit", "--request-id", request_id, "--name", "lost", "--", "true")
+
+    assert again.returncode == 0 and "it was there before" in again.stderr, again.stderr
+    assert call(world, "wait", "lost", "--timeout", "60s").returncode == 0
+    assert call(world, "get", "jobs", "-o", "name").stdout == again.stdout
 
 
 def newest(world: dict[str, str]) -> int:

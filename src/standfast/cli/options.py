@@ -71,11 +71,14 @@ class Identity:
         The one that was given, if any.
 
         Raises:
-            Quit: Both were.
+            Quit: Both were, or it cannot be one.
         """
         if self.request_id is not None and self.key is not None:
             raise Quit(Exit.USAGE, "--key and --request-id say the same thing; give one of them")
-        return self.key if self.key is not None else self.request_id
+        chosen = self.key if self.key is not None else self.request_id
+        if chosen is not None and not (1 <= len(chosen) <= 255 and chosen.isascii() and chosen.isprintable()):
+            raise Quit(Exit.USAGE, "a key is 1..255 printable ASCII characters; nothing was sent")
+        return chosen
 
 
 @Parameter(name="*", group=WAITING)

@@ -158,7 +158,6 @@ def _words(event: answers.Event) -> str:
 
 def _detached(session: Session, job: JobView) -> None:
     say = session.terminal.say
-    session.terminal.wipe()
     again = f"standfast run --attach {job.uid} · standfast logs -f {job.uid} · standfast cancel {job.uid}"
     say(f"detached, the job goes on.   {again}")
     if session.embedded:

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
 
 from standfast.cli.contexts import ClientSettings, resolve
 from standfast.cli.exits import Exit, Quit
@@ -97,6 +98,7 @@ class Session:
         from standfast.client import Client
 
         if self.settings.server is not None:
+            self._warn_of_plain_text(self.settings.server)
             made = Client(
                 self.settings.server,
                 token=self.settings.token,
@@ -107,6 +109,15 @@ class Session:
         else:
             made = self._embedded()
         return self._stack.enter_context(made)
+
+    def _warn_of_plain_text(self, server: str) -> None:
+        """
+        Say it if a token is about to cross a network where everyone can read it.
+        """
+        parts = urlsplit(server)
+        local = parts.hostname in ("127.0.0.1", "localhost", "::1")
+        if self.settings.token and parts.scheme == "http" and not local:
+            self.terminal.say(f"warning: the token goes to {server} unencrypted; use https")
 
     def _embedded(self) -> Client:
         import httpx2

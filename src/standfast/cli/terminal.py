@@ -53,7 +53,7 @@ class Terminal:
     @property
     def live(self) -> bool:
         """
-        Whether a line on stderr may be redrawn.
+        Whether a person reads stderr as it comes, rather than a log later.
         """
         return _is_tty(self.err) and not self._dumb
 
@@ -96,23 +96,6 @@ class Terminal:
         """
         self.err.write(self.talk.plain(text) + "\n")
         self.err.flush()
-
-    def redraw(self, text: str) -> None:
-        """
-        The line that stands for now; only on a live terminal, and cut to its width.
-        """
-        if self.live:
-            wide = shutil.get_terminal_size().columns - 1
-            self.err.write("\r\x1b[2K" + self.talk.plain(text)[:wide])
-            self.err.flush()
-
-    def wipe(self) -> None:
-        """
-        Take the redrawn line away.
-        """
-        if self.live:
-            self.err.write("\r\x1b[2K")
-            self.err.flush()
 
     def answer(self, question: str) -> str:
         """

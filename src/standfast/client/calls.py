@@ -100,6 +100,21 @@ def uid_of(job: Any) -> str:
     return job if isinstance(job, str) else str(job.uid)
 
 
+def quoted(key: str) -> str:
+    """
+    The request id as the value of `Idempotency-Key`.
+
+    Source: draft-ietf-httpapi-idempotency-key-header, section 2.1, a quoted string.
+
+    Raises:
+        ValueError: It is not 1..255 printable ASCII characters.
+    """
+    if not (1 <= len(key) <= 255 and key.isascii() and key.isprintable()):
+        raise ValueError(f"a key is 1..255 printable ASCII characters, not {key!r}")
+    escaped = key.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
 def list_jobs(
     *,
     namespace: str | None,
@@ -148,7 +163,7 @@ def plan(spec: Spec, *, namespace: str) -> Call[answers.Plan]:
         reader(answers.Plan),
         query=(("dry_run", "true"),),
         body=body_of(spec, namespace),
-        headers=(("idempotency-key", spec.key),) if spec.key else (),
+        request_id=spec.key,
     )
 
 

@@ -19,7 +19,7 @@ import httpx2
 import msgspec
 
 from standfast import __version__
-from standfast.client.calls import Answer, Call
+from standfast.client.calls import Answer, Call, quoted
 from standfast.client.errors import BadAnswer, ClientError, problem_of
 from standfast.client.retrying import READ_FOR_S, Tries
 
@@ -119,7 +119,7 @@ def _headers(call: Call[T]) -> dict[str, str]:
     if call.body is not None:
         headers.setdefault("content-type", "application/json")
     if call.request_id is not None:
-        headers["idempotency-key"] = call.request_id
+        headers["idempotency-key"] = quoted(call.request_id)
     return headers
 
 

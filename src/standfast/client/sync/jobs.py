@@ -1,132 +1,32 @@
 """
-The blocking client: `Client`, its `jobs`, and `JobView`. The same names and types as in `aio`, held equal by a test.
+Everything about jobs for the blocking client: questions and commands in the order they are asked.
 
-Belongs here: questions in the order they are asked. Not here: what is asked (`calls`), HTTP (`transport`).
+Belongs here: lists, waiting, following. Not here: what is asked (`calls`), HTTP (`transport`).
 """
 
 from __future__ import annotations
 
 import builtins
-import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from types import TracebackType
-from typing import Any, Self, TypeVar
-
-import httpx2
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from standfast.client import answers, calls, following
 from standfast.client.calls import uid_of
-from standfast.client.errors import CannotCome, ClientError, NotFound, Unavailable, WaitTimeout
+from standfast.client.errors import CannotCome, NotFound, Unavailable, WaitTimeout
 from standfast.client.goals import DONE, Prospect, prospect
-from standfast.client.retrying import CHANGE_FOR_S
-from standfast.client.snapshot import Snapshot, success_of
 from standfast.client.spec import Spec
-from standfast.client.transport import HttpTransport, address_of, fresh_key
+from standfast.client.sync.view import JobView
+from standfast.client.transport import fresh_key
+
+if TYPE_CHECKING:
+    from standfast.client.sync.client import Client
 
 T = TypeVar("T")
 
 HOLD_S = 20.0
 """How long one question for a change is held by the server before it is asked anew."""
-
-
-class JobView(Snapshot["Client"]):
-    """
-    A job as it was when last asked about, with every question and command at hand. Never changes; see `refresh`.
-    """
-
-    __slots__ = ()
-
-    def refresh(self) -> JobView:
-        """
-        A new view of the job as it is now.
-        """
-        return self._client.jobs.get(self.uid)
-
-    def wait(self, *, until: str = DONE, timeout: float | None = None) -> JobView:
-        """
-        The job once it is `done`, or in the phase named; see `Jobs.wait`.
-        """
-        return self._client.jobs.wait(self, until=until, timeout=timeout)
-
-    def result(self) -> JobView:
-        """
-        This view, if the job succeeded.
-
-        Raises:
-            JobFailed, JobCancelled, JobUncertain: As its phase says. JobNotSucceeded: It has not ended.
-        """
-        success_of(self)
-        return self
-
-    def logs(
-        self, *, attempt: int | None = None, stream: str = "stdout", follow: bool = False, tail: int | None = None
-    ) -> Iterator[following.LogLine]:
-        """
-        Lines of output; see `Jobs.logs`.
-        """
-        return self._client.jobs.logs(self, attempt=attempt, stream=stream, follow=follow, tail=tail)
-
-    def events(self, *, follow: bool = False, after: int = 0) -> Iterator[answers.Event]:
-        """
-        What happened to the job, in order; see `Jobs.events`.
-        """
-        return self._client.jobs.events(self, follow=follow, after=after)
-
-    def attempts(self) -> list[answers.Attempt]:
-        """
-        Every attempt, oldest first.
-        """
-        return self._client.jobs.attempts(self)
-
-    def evidence(self) -> list[answers.Evidence]:
-        """
-        What its claims rest on.
-        """
-        return self._client.jobs.evidence(self)
-
-    def explain(self) -> answers.Explanation:
-        """
-        What is known, and what would settle the rest.
-        """
-        return self._client.jobs.explain(self)
-
-    def cancel(self, *, reason: str | None = None) -> JobView:
-        """
-        Ask for its end; returns when that is durable.
-        """
-        return self._client.jobs.cancel(self, reason=reason)
-
-    def suspend(self, *, reason: str | None = None) -> JobView:
-        """
-        Ask that nothing of it run until resumed.
-        """
-        return self._client.jobs.suspend(self, reason=reason)
-
-    def resume(self) -> JobView:
-        """
-        Let it wait for its turn again.
-        """
-        return self._client.jobs.resume(self)
-
-    def resolve(self, answer: str, *, because: str, outcome: str | None = None) -> JobView:
-        """
-        Settle its doubt by a person's word.
-        """
-        return self._client.jobs.resolve(self, answer, because=because, outcome=outcome)
-
-    def retry(self, *, changes: Mapping[str, Any] | None = None, key: str | None = None) -> JobView:
-        """
-        A new job like this finished one.
-        """
-        return self._client.jobs.retry(self, changes=changes, key=key)
-
-    def delete(self) -> None:
-        """
-        Remove this finished job for good.
-        """
-        self._client.jobs.delete(self)
 
 
 class JobPage(Sequence[JobView]):
@@ -440,120 +340,3 @@ class Jobs:
 
     def _send(self, call: calls.Call[T]) -> T:
         return self._client._transport.send(call)
-
-
-class Client:
-    """
-    A control plane, for blocking callers. Safe to share between threads; close it, or use it in a `with` block.
-    """
-
-    def __init__(
-        self,
-        server: str | None = None,
-        *,
-        token: str | None = None,
-        namespace: str | None = None,
-        socket: str | None = None,
-        retry_for_s: float = CHANGE_FOR_S,
-        told: Callable[[str], None] | None = None,
-        transport: httpx2.BaseTransport | None = None,
-    ) -> None:
-        """
-        Nothing is sent yet.
-
-        Args:
-            server: URL; None: `STANDFAST_SERVER`, else http://127.0.0.1:8350.
-            token: None: `STANDFAST_TOKEN`, if it is set.
-            namespace: Of jobs; None: `STANDFAST_NAMESPACE`, else `default`.
-            socket: Path of a Unix socket to talk through instead of the network.
-            retry_for_s: Seconds for which a change that nobody answers is sent again, the same bytes each time.
-            told: Called with a sentence when nobody answers, and when somebody does again.
-            transport: In place of the network, for tests.
-        """
-        self.namespace = namespace or os.environ.get("STANDFAST_NAMESPACE") or "default"
-        self._transport = HttpTransport(address_of(server, token, socket, retry_for_s, told, transport))
-        self.jobs = Jobs(self)
-
-    @property
-    def server(self) -> str:
-        """
-        The URL in use.
-        """
-        return self._transport.server
-
-    def watch(
-        self,
-        *,
-        kinds: Sequence[str] = ("job",),
-        cursor: str | None = None,
-        namespace: str | None = None,
-    ) -> Iterator[answers.Event]:
-        """
-        Everything that happens from now on, or from `cursor` on, without gap or double, for ever.
-
-        Breaks are mended inside: the stream goes on behind the last event seen.
-
-        Args:
-            kinds: Of things; jobs are all there is.
-            cursor: `watch_cursor` of a page, or an event's number; None: from now on.
-            namespace: None: every one that may be seen.
-        """
-        query = {"namespace": namespace} if namespace else {}
-        if cursor is None:
-            cursor = next(iter(JobList(self, {"namespace": "", "page_size": 1}, 1).pages())).watch_cursor
-        return self._follow(query, cursor)
-
-    def counts(self) -> dict[str, Any]:
-        """
-        Jobs by phase and engine, from kept counters.
-        """
-        return self._transport.send(calls.document("/v1/counts"))
-
-    def engines(self) -> dict[str, Any]:
-        """
-        The engines with what each can do and whether it answers.
-        """
-        return self._transport.send(calls.document("/v1/engines"))
-
-    def problems(self) -> dict[str, Any]:
-        """
-        Every error code with its meaning.
-        """
-        return self._transport.send(calls.document("/v1/problems"))
-
-    def doctor(self) -> dict[str, Any]:
-        """
-        The control plane's examination of itself.
-        """
-        return self._transport.send(calls.document("/v1/doctor"))
-
-    def close(self) -> None:
-        """
-        Let the connections go. Jobs are not touched.
-        """
-        self._transport.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _follow(self, query: Mapping[str, str], cursor: str | None) -> Iterator[answers.Event]:
-        """
-        Events as they come, over as many connections as it takes.
-        """
-        position = following.Position(cursor, self._transport.told)
-        while True:
-            try:
-                for frame in self._transport.stream("/v1/events", query, last_id=position.cursor):
-                    event = position.take(frame)
-                    if event is not None:
-                        yield event
-            except (httpx2.TransportError, ClientError) as error:
-                pause_s = position.broke(error)
-            else:
-                pause_s = position.broke(None)
-            time.sleep(pause_s)

@@ -1,0 +1,139 @@
+"""
+The client for asyncio of a control plane as a whole.
+
+Belongs here: connecting, watching everything, the control plane about itself. Not here: jobs (`jobs`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import httpx2
+
+from standfast.client import answers, calls, following
+from standfast.client.aio.jobs import AsyncJobList, AsyncJobs
+from standfast.client.errors import ClientError
+from standfast.client.retrying import CHANGE_FOR_S
+from standfast.client.transport import AsyncHttpTransport, address_of
+
+
+class AsyncClient:
+    """
+    A control plane, for asyncio. Belongs to one event loop; close it, or use it in an `async with` block.
+    """
+
+    def __init__(
+        self,
+        server: str | None = None,
+        *,
+        token: str | None = None,
+        namespace: str | None = None,
+        socket: str | None = None,
+        retry_for_s: float = CHANGE_FOR_S,
+        told: Callable[[str], None] | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
+        """
+        Nothing is sent yet.
+
+        Args:
+            server: URL; None: `STANDFAST_SERVER`, else http://127.0.0.1:8350.
+            token: None: `STANDFAST_TOKEN`, if it is set.
+            namespace: Of jobs; None: `STANDFAST_NAMESPACE`, else `default`.
+            socket: Path of a Unix socket to talk through instead of the network.
+            retry_for_s: Seconds for which a change that nobody answers is sent again, the same bytes each time.
+            told: Called with a sentence when nobody answers, and when somebody does again.
+            transport: In place of the network, for tests.
+        """
+        self.namespace = namespace or os.environ.get("STANDFAST_NAMESPACE") or "default"
+        self._transport = AsyncHttpTransport(address_of(server, token, socket, retry_for_s, told, transport))
+        self.jobs = AsyncJobs(self)
+
+    @property
+    def server(self) -> str:
+        """
+        The URL in use.
+        """
+        return self._transport.server
+
+    async def watch(
+        self,
+        *,
+        kinds: Sequence[str] = ("job",),
+        cursor: str | None = None,
+        namespace: str | None = None,
+    ) -> AsyncIterator[answers.Event]:
+        """
+        Everything that happens from now on, or from `cursor` on, without gap or double, for ever.
+
+        Breaks are mended inside: the stream goes on behind the last event seen.
+
+        Args:
+            kinds: Of things; jobs are all there is.
+            cursor: `watch_cursor` of a page, or an event's number; None: from now on.
+            namespace: None: every one that may be seen.
+        """
+        query = {"namespace": namespace} if namespace else {}
+        if cursor is None:
+            cursor = (await anext(AsyncJobList(self, {"namespace": "", "page_size": 1}, 1).pages())).watch_cursor
+        async for event in self._follow(query, cursor):
+            yield event
+
+    async def counts(self) -> dict[str, Any]:
+        """
+        AsyncJobs by phase and engine, from kept counters.
+        """
+        return await self._transport.send(calls.document("/v1/counts"))
+
+    async def engines(self) -> dict[str, Any]:
+        """
+        The engines with what each can do and whether it answers.
+        """
+        return await self._transport.send(calls.document("/v1/engines"))
+
+    async def problems(self) -> dict[str, Any]:
+        """
+        Every error code with its meaning.
+        """
+        return await self._transport.send(calls.document("/v1/problems"))
+
+    async def doctor(self) -> dict[str, Any]:
+        """
+        The control plane's examination of itself.
+        """
+        return await self._transport.send(calls.document("/v1/doctor"))
+
+    async def close(self) -> None:
+        """
+        Let the connections go. AsyncJobs are not touched.
+        """
+        await self._transport.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _follow(self, query: Mapping[str, str], cursor: str | None) -> AsyncIterator[answers.Event]:
+        """
+        Events as they come, over as many connections as it takes.
+        """
+        position = following.Position(cursor, self._transport.told)
+        while True:
+            try:
+                async for frame in self._transport.stream("/v1/events", query, last_id=position.cursor):
+                    event = position.take(frame)
+                    if event is not None:
+                        yield event
+            except (httpx2.TransportError, ClientError) as error:
+                pause_s = position.broke(error)
+            else:
+                pause_s = position.broke(None)
+            await asyncio.sleep(pause_s)
