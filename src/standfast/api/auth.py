@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from standfast.core.errors import FieldError, Forbidden, InvalidSpec
+from standfast.core.errors import FieldError, Forbidden, InvalidSpec, Unavailable
 
 LOCAL = "local"
 """The name of whoever calls a control plane without tokens, which listens on loopback only."""
@@ -86,8 +86,15 @@ class Tokens:
     def caller(self, secret: str) -> Caller | None:
         """
         Who holds this secret; None: nobody.
+
+        Raises:
+            Unavailable: The file is gone or broken.
         """
-        self._refresh()
+        try:
+            self._refresh()
+        except InvalidSpec as error:
+            self._by_digest, self._stamp = {}, None
+            raise Unavailable("the tokens file cannot be read, so nobody is let in", hint=error.message) from error
         given = digest_of(secret)
         found = None
         for digest, token in self._by_digest.items():
@@ -105,6 +112,8 @@ class Tokens:
                 self._stamp = stamp
         except FileNotFoundError as error:
             raise InvalidSpec([FieldError("/tokens_file", "not_found", f"{self._path} is not there")]) from error
+        except OSError as error:
+            raise InvalidSpec([FieldError("/tokens_file", "unreadable", f"{self._path}: {error.strerror}")]) from error
 
 
 def digest_of(secret: str) -> str:

@@ -6,6 +6,7 @@ Belongs here: the token bucket and the body reader. Not here: answers to what ex
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 
 from starlette.requests import Request
@@ -13,6 +14,9 @@ from starlette.requests import Request
 from standfast.api.problems import Throttled
 from standfast.core.errors import InvalidSpec
 from standfast.ports.clock import Clock
+
+BODY_S = 30.0
+"""Longest wait for a body."""
 
 CALLERS_MAX = 10_000
 """Buckets kept; the one that was idle for longest goes first, and is full again when it comes back."""
@@ -56,23 +60,37 @@ class BodyTooLarge(InvalidSpec):
     code = "body_too_large"
 
 
+class RequestTimeout(InvalidSpec):
+    """
+    The body did not come in time.
+    """
+
+    code = "request_timeout"
+
+
 async def body_of(request: Request, bytes_max: int) -> bytes:
     """
-    The whole body, at most `bytes_max` bytes.
+    The whole body, at most `bytes_max` bytes, within `BODY_S` seconds.
 
     Raises:
-        BodyTooLarge: By its Content-Length, or by what came.
+        BodyTooLarge: By its Content-Length, or by what came. RequestTimeout: As it says.
     """
     declared = request.headers.get("content-length", "0")
-    if declared.isdecimal() and int(declared) > bytes_max:
+    if declared.isdecimal() and (len(declared) > 18 or int(declared) > bytes_max):
         raise _too_large(bytes_max)
     parts: list[bytes] = []
     size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > bytes_max:
-            raise _too_large(bytes_max)
-        parts.append(part)
+    try:
+        async with asyncio.timeout(BODY_S):
+            async for part in request.stream():
+                size += len(part)
+                if size > bytes_max:
+                    raise _too_large(bytes_max)
+                parts.append(part)
+    except TimeoutError as error:
+        late = RequestTimeout([])
+        late.message = f"the body did not come within {BODY_S:g} s"
+        raise late from error
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 

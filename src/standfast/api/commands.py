@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from standfast.api.auth import Caller
-from standfast.api.jobs import accepted, key_of
+from standfast.api.jobs import accepted, request_id_of
 from standfast.api.reading import read_body
 from standfast.api.route import Desk
 from standfast.api.sending import demand_revision, job_document
@@ -56,9 +56,9 @@ async def retry(desk: Desk, request: Request, caller: Caller) -> Response:
     POST /v1/jobs/{uid}/retry.
     """
     body = await read_body(request, public.RetryBody, bytes_max=desk.body_bytes_max, empty=public.RetryBody())
-    request_id = key_of(request) or body.request_id
+    request_id = request_id_of(request, body.request_id)
     uid = request.path_params["uid"]
-    return await accepted(desk, await desk.intake.retry(uid, request_id=request_id, changes=body.set, by=caller.name))
+    return accepted(await desk.intake.retry(uid, request_id=request_id, changes=body.set, by=caller.name))
 
 
 async def _command(desk: Desk, request: Request, command: Cancel | Suspend | Resume | Resolve) -> Response:

@@ -53,7 +53,7 @@ async def explain(desk: Desk, request: Request, caller: Caller) -> Response:
     """
     job = await desk.intake.job(request.path_params["uid"])
     told = public.to_explanation(job, await desk.waiting(job))
-    if request.headers.get("accept", "").startswith("text/plain"):
+    if "text/plain" in request.headers.get("accept", ""):
         return PlainTextResponse(public.to_text(told))
     return document(told)
 
@@ -64,8 +64,8 @@ async def job_events(desk: Desk, request: Request, caller: Caller) -> Response:
     """
     job = await desk.intake.job(request.path_params["uid"])
     after = sse.cursor_of(request) or 0
-    if _wants_stream(request):
-        return sse.stream(sse.events(desk, after=after, uid=job.uid, follow_final=False))
+    if sse.wanted(request, flag(request, "follow")):
+        return await sse.stream(sse.events(desk, after=after, uid=job.uid))
     return await _page(desk, request, after, uid=job.uid)
 
 
@@ -74,10 +74,8 @@ async def all_events(desk: Desk, request: Request, caller: Caller) -> Response:
     GET /v1/events.
     """
     after, namespace = sse.cursor_of(request), request.query_params.get("namespace")
-    if _wants_stream(request):
-        if after is None:
-            after = await desk.world.catalogue.newest_seq()
-        return sse.stream(sse.events(desk, after=after, namespace=namespace))
+    if sse.wanted(request, flag(request, "follow")):
+        return await sse.stream(sse.events(desk, after=after, namespace=namespace))
     return await _page(desk, request, after or 0, namespace=namespace)
 
 
@@ -98,10 +96,8 @@ async def _page(
     desk: Desk, request: Request, after: int, *, uid: str | None = None, namespace: str | None = None
 ) -> Response:
     limit = number(request, "limit", default=500, least=1, most=EVENTS_MAX)
+    if after:
+        sse.known(after, await desk.world.catalogue.newest_seq())
     found = await desk.world.catalogue.events(after=after, uid=uid, namespace=namespace, limit=limit)
     cursor = str(found[-1].seq if found else after)
     return document(public.EventPage(items=[public.to_event(stored) for stored in found], next_cursor=cursor))
-
-
-def _wants_stream(request: Request) -> bool:
-    return flag(request, "follow") or request.headers.get("accept", "").startswith("text/event-stream")

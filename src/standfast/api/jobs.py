@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from standfast.api.auth import Caller
 from standfast.api.problems import invalid_query, to_document
-from standfast.api.reading import flag, labels, moment, number, phases, read_body, words
+from standfast.api.reading import decoded, flag, labels, moment, number, phases, read_body, words
 from standfast.api.route import Desk
 from standfast.api.sending import demand_revision, document, held_back, job_document
 from standfast.core.errors import FieldError, InvalidSpec, StandfastError
@@ -24,6 +24,14 @@ from standfast.wire import public
 
 PAGE_MAX = 1000
 BATCH_MAX = 1000
+
+
+class _RawBatch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """
+    `public.BatchBody` with each job still unread, so that a wrong one is refused by itself.
+    """
+
+    jobs: list[msgspec.Raw]
 
 
 class PageTokenMismatch(InvalidSpec):
@@ -39,10 +47,10 @@ async def submit(desk: Desk, request: Request, caller: Caller) -> Response:
     POST /v1/jobs.
     """
     body = await read_body(request, public.SubmitBody, bytes_max=desk.body_bytes_max)
-    submission = to_submission(body, _request_id(request, body.request_id))
+    submission = to_submission(body, request_id_of(request, body.request_id))
     if flag(request, "dry_run"):
         return await _planned(desk, submission, caller)
-    return await accepted(desk, await desk.intake.submit(submission, by=caller.name))
+    return accepted(await desk.intake.submit(submission, by=caller.name))
 
 
 async def plan(desk: Desk, request: Request, caller: Caller) -> Response:
@@ -57,12 +65,24 @@ async def submit_batch(desk: Desk, request: Request, caller: Caller) -> Response
     """
     POST /v1/jobs/batch.
     """
-    body = await read_body(request, public.BatchBody, bytes_max=desk.body_bytes_max)
+    body = await read_body(request, _RawBatch, bytes_max=desk.body_bytes_max)
     if len(body.jobs) > BATCH_MAX:
         raise InvalidSpec([FieldError("/jobs", "out_of_range", f"at most {BATCH_MAX} jobs at once")])
-    submissions = [to_submission(one, one.request_id) for one in body.jobs]
-    answers = await desk.intake.submit_many(submissions, by=caller.name)
-    return document(public.BatchAnswer(items=[_item(answer) for answer in answers]))
+    items: list[public.BatchItem | None] = [None] * len(body.jobs)
+    sound: list[int] = []
+    submissions: list[Submission] = []
+    for index, raw in enumerate(body.jobs):
+        try:
+            one = decoded(raw, public.SubmitBody)
+        except StandfastError as error:
+            items[index] = _item(error)
+        else:
+            sound.append(index)
+            submissions.append(to_submission(one, one.request_id))
+    answers = await desk.intake.submit_many(submissions, by=caller.name) if submissions else []
+    for index, answer in zip(sound, answers, strict=True):
+        items[index] = _item(answer)
+    return document(public.BatchAnswer(items=[item for item in items if item is not None]))
 
 
 async def page(desk: Desk, request: Request, caller: Caller) -> Response:
@@ -100,13 +120,16 @@ async def delete(desk: Desk, request: Request, caller: Caller) -> Response:
     return Response(status_code=204)
 
 
-async def accepted(desk: Desk, answer: Accepted) -> Response:
+def accepted(answer: Accepted) -> Response:
     """
     201 for a new job; 200 and `Idempotent-Replayed` for one that this request id had made.
     """
+    job = answer.job
+    headers = {"ETag": f'"{job.revision}"', "Location": f"/v1/jobs/{job.uid}"}
     if answer.replayed:
-        return await job_document(desk, answer.job, 200, Idempotent_Replayed="true")
-    return await job_document(desk, answer.job, 201, Location=f"/v1/jobs/{answer.job.uid}")
+        return document(public.to_job(job), 200, {**headers, "Idempotent-Replayed": "true"})
+    # Its place in the queue is not counted here: it would cost more than accepting it did.
+    return document(public.to_job(job), 201, headers)
 
 
 def to_submission(body: public.SubmitBody, request_id: str | None) -> Submission:
@@ -136,7 +159,13 @@ def key_of(request: Request) -> str | None:
     return text
 
 
-def _request_id(request: Request, in_body: str | None) -> str | None:
+def request_id_of(request: Request, in_body: str | None) -> str | None:
+    """
+    The request id from header or body.
+
+    Raises:
+        InvalidSpec: They say different things.
+    """
     in_header = key_of(request)
     if in_header is not None and in_body is not None and in_header != in_body:
         message = f"says {in_body!r}, the Idempotency-Key header {in_header!r}"
@@ -208,7 +237,7 @@ def _after(token: str | None, query: Query) -> str | None:
     return after
 
 
-def _only(answer: public.JobPage, fields: tuple[str, ...]) -> dict[str, object]:
+def _only(page: public.JobPage, fields: tuple[str, ...]) -> public.PartialJobPage:
     """
     The page with the wanted fields of each job; `a.b` reaches into a field.
     """
@@ -216,9 +245,8 @@ def _only(answer: public.JobPage, fields: tuple[str, ...]) -> dict[str, object]:
     for path in fields:
         if path.partition(".")[0] not in known:
             raise invalid_query("fields", f"no field {path!r}; there are {', '.join(known)}")
-    plain = msgspec.to_builtins(answer)
-    plain["items"] = [{path: _reach(item, path) for path in fields} for item in plain["items"]]
-    return dict(plain)
+    items = [{path: _reach(item, path) for path in fields} for item in msgspec.to_builtins(page.items)]
+    return public.PartialJobPage(items=items, next_page_token=page.next_page_token, watch_cursor=page.watch_cursor)
 
 
 def _reach(item: object, path: str) -> object:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 import msgspec
 from starlette.requests import Request
@@ -14,6 +15,7 @@ from starlette.responses import Response
 from standfast.api import sse
 from standfast.api.auth import Caller
 from standfast.api.history import attempt_of
+from standfast.api.problems import invalid_query
 from standfast.api.reading import choice, flag, number
 from standfast.api.route import Desk
 from standfast.core.errors import Gone, NotFound, StandfastError, Unavailable
@@ -21,7 +23,9 @@ from standfast.core.job.state import Job
 from standfast.ports.engine import Capability, Chunk, Engine
 
 LIMIT_MAX = 1024 * 1024
-PAUSE_S = 0.25
+PIECE = 64 * 1024
+PAUSE_S = 0.1
+PAUSE_MAX_S = 1.0
 STREAMS = ("stdout", "stderr")
 
 
@@ -31,19 +35,23 @@ async def read(desk: Desk, request: Request, caller: Caller) -> Response:
     """
     job = await desk.intake.job(request.path_params["uid"])
     stream = choice(request, "stream", STREAMS, "stdout")
-    named = request.query_params.get("attempt")
-    if flag(request, "follow") or request.headers.get("accept", "").startswith("text/event-stream"):
-        return sse.stream(_followed(desk, job.uid, stream, int(named) if named and named.isdecimal() else None))
+    only = number(request, "attempt", default=0, least=1) or None
+    cursor = number(request, "cursor", default=0, least=0)
+    tail = number(request, "tail", default=0, least=0, most=LIMIT_MAX)
+    limit = number(request, "limit", default=256 * 1024, least=1, most=LIMIT_MAX)
+    if sse.wanted(request, flag(request, "follow")):
+        place = _place_of(request, only, cursor)
+        return await sse.stream(_followed(desk, job.uid, stream, only, place))
     if not job.attempts:
         raise NotFound(f"{job.uid} has no attempt yet", code="logs_not_found")
-    attempt = attempt_of(job, named) if named else job.attempt
+    attempt = attempt_of(job, str(only)) if only else job.attempt
     engine = engine_of(desk, job)
-    tail = number(request, "tail", default=0, least=0, most=LIMIT_MAX)
-    offset = -tail if tail else number(request, "cursor", default=0, least=0)
-    limit = number(request, "limit", default=256 * 1024, least=1, most=LIMIT_MAX)
     if job.logs_removed_at is not None:
         raise Gone(f"the output of {job.uid} was removed", code="logs_gone")
-    chunk = await engine.read(attempt.handle, stream=stream, offset=offset, limit=limit)
+    try:
+        chunk = await engine.read(attempt.handle, stream=stream, offset=-tail if tail else cursor, limit=limit)
+    except StandfastError as error:
+        raise _in_words_of_logs(error) from error
     headers = {
         "Next-Cursor": str(chunk.next_offset),
         "Log-Offset": str(chunk.offset),
@@ -70,42 +78,82 @@ def engine_of(desk: Desk, job: Job) -> Engine:
     return engine
 
 
-async def _followed(desk: Desk, uid: str, stream: str, only: int | None) -> AsyncIterator[bytes]:
+def _in_words_of_logs(error: StandfastError) -> StandfastError:
+    """
+    The engine's refusal under the code that this route promises.
+    """
+    hint = error.hint
+    if isinstance(error, NotFound):
+        return NotFound(error.message, code="logs_not_found", hint=hint)
+    if isinstance(error, Gone):
+        return Gone(error.message, code="logs_gone", hint=hint)
+    if isinstance(error, Unavailable):
+        return Unavailable(error.message, code="engine_unreachable", hint=hint, retry_after_s=error.retry_after_s)
+    return error
+
+
+def _place_of(request: Request, only: int | None, cursor: int) -> tuple[int, int]:
+    """
+    Attempt and byte to begin at: behind `Last-Event-ID`, which is ATTEMPT:BYTE, else what the query says.
+    """
+    text = request.headers.get("last-event-id")
+    if text is None:
+        return only or 1, cursor
+    first, sign, second = text.partition(":")
+    whole = all(part.isascii() and part.isdecimal() and len(part) <= 18 for part in (first, second))
+    if not sign or not whole or int(first) < 1:
+        raise invalid_query("Last-Event-ID", "must be one that an output event has told")
+    return int(first), int(second)
+
+
+async def _followed(
+    desk: Desk, uid: str, stream: str, only: int | None, place: tuple[int, int]
+) -> AsyncIterator[bytes]:
     """
     Frames of output, one attempt after the other, until the job is final and all has been sent.
 
-    The end of an attempt's output decides nothing: whether another follows is read from the job.
+    The end of an attempt's output decides nothing: whether another follows is read from the job. Engines do not tell
+    of output, so a quiet one is asked again every `PAUSE_S` seconds, and more rarely the longer it is quiet.
     """
-    number_now, offset = only or 1, 0
+    clock = desk.world.clock
+    number_now, offset = place
+    trouble: str | None = None
+    pause_s = PAUSE_S
+    beat = clock.now() + timedelta(seconds=sse.HEARTBEAT_S)
+    yield b"retry: 1000\n\n"
     while True:
         job = await desk.intake.job(uid)
-        over = job.phase.final or number_now < len(job.attempts)
+        later = number_now < len(job.attempts)
         chunk: Chunk | None = None
+        error: StandfastError | None = None
         if number_now <= len(job.attempts):
-            handle = job.attempts[number_now - 1].handle
             try:
-                engine = engine_of(desk, job)
-                chunk = await engine.read(handle, stream=stream, offset=offset, limit=64 * 1024)
-            except NotFound:
-                chunk = None
-            except Gone as error:
-                yield _note("gone", error)
-                over = True
-            except Unavailable as error:
-                yield _note("unreachable", error)
-                over = False
-        data = b"" if chunk is None else chunk.data if chunk.ended else whole_characters(chunk.data)
+                chunk = await engine_of(desk, job).read(
+                    job.attempts[number_now - 1].handle, stream=stream, offset=offset, limit=PIECE
+                )
+            except (NotFound, Gone, Unavailable) as refused:
+                error = _in_words_of_logs(refused)
+        if error is not None and error.code != trouble and not isinstance(error, NotFound):
+            yield sse.frame(msgspec.json.encode({"code": error.code, "detail": error.message}), event="trouble")
+        trouble = None if error is None else error.code
+        data = b"" if chunk is None else chunk.data if chunk.ended or job.phase.final else whole_characters(chunk.data)
         if chunk is not None and data:
-            offset = chunk.offset + len(data)
+            offset, pause_s = chunk.offset + len(data), PAUSE_S
+            beat = clock.now() + timedelta(seconds=sse.HEARTBEAT_S)
             yield _framed(data, chunk.offset, number_now, stream)
             continue
-        if over and (chunk is None or chunk.ended or job.phase.final):
-            if only is not None or number_now >= len(job.attempts):
+        told_all = (chunk.ended if chunk else not isinstance(error, Unavailable)) or job.phase.final
+        if told_all and not isinstance(error, Unavailable) and (later or job.phase.final):
+            if only is not None or not later:
                 yield sse.frame(msgspec.json.encode({"phase": job.phase}), event="end")
                 return
             number_now, offset = number_now + 1, 0
             continue
-        await desk.world.clock.sleep(PAUSE_S)
+        if clock.now() >= beat:
+            yield sse.frame(b"{}", id=f"{number_now}:{offset}", event="bookmark")
+            beat = clock.now() + timedelta(seconds=sse.HEARTBEAT_S)
+        await clock.sleep(pause_s)
+        pause_s = min(PAUSE_MAX_S, pause_s * 1.2)
 
 
 def whole_characters(data: bytes) -> bytes:
@@ -132,7 +180,3 @@ def _framed(data: bytes, offset: int, attempt: int, stream: str) -> bytes:
     except UnicodeDecodeError:
         told["base64"] = base64.b64encode(data).decode()
     return sse.frame(msgspec.json.encode(told), id=f"{attempt}:{offset + len(data)}", event="output")
-
-
-def _note(what: str, error: StandfastError) -> bytes:
-    return sse.frame(msgspec.json.encode({"code": error.code, "detail": error.message}), event=what)

@@ -16,7 +16,7 @@ from standfast import __version__
 from standfast.api.problems import CATALOGUE
 from standfast.api.route import Param, Route
 
-ALWAYS = ("invalid_query", "throttled", "unavailable")
+ALWAYS = ("invalid_query", "throttled", "unavailable", "store_unavailable")
 WITH_TOKEN = ("unauthenticated", "forbidden")
 _REF = "#/components/schemas/{name}"
 
@@ -32,6 +32,7 @@ PROBLEM_SCHEMA: dict[str, Any] = {
         "hint": {"type": "string"},
         "retry": {"type": "string", "enum": ["never", "same_request", "later", "after_fix"]},
         "instance": {"type": "string"},
+        "request_id": {"type": "string"},
         "errors": {
             "type": "array",
             "items": {
@@ -51,7 +52,7 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
     """
     The whole description as plain JSON.
     """
-    named = [kind for route in routes for kind in (route.body, *route.answers.values())]
+    named = [kind for route in routes for kind in (route.body, *(k for kinds in route.answers.values() for k in kinds))]
     types = list(dict.fromkeys(kind for kind in named if isinstance(kind, type) and issubclass(kind, msgspec.Struct)))
     _, schemas = msgspec.json.schema_components(types, ref_template=_REF)
     schemas["Problem"] = PROBLEM_SCHEMA
@@ -89,24 +90,28 @@ def _operation(route: Route) -> dict[str, Any]:
     if route.body is not None:
         schema = {"$ref": _REF.format(name=route.body.__name__)}
         required = any(field.required for field in msgspec.structs.fields(route.body))
-        operation["requestBody"] = {"required": required, "content": {"application/json": {"schema": schema}}}
+        content = {media: {"schema": schema} for media in ("application/json", "application/yaml")}
+        operation["requestBody"] = {"required": required, "content": content}
     return operation
 
 
 def _responses(route: Route) -> dict[str, Any]:
     responses: dict[str, Any] = {}
-    for status, kind in route.answers.items():
+    for status, kinds in route.answers.items():
         answer: dict[str, Any] = {"description": route.summary}
-        if isinstance(kind, str):
-            answer["content"] = {kind: {"schema": {"type": "string"}}}
-        elif kind is dict:
-            answer["content"] = {"application/json": {"schema": {"type": "object"}}}
-        elif kind is not None:
-            schema: dict[str, Any] = {"$ref": _REF.format(name=kind.__name__)}
-            if any(param.name in ("dry_run", "fields") for param in route.params):
-                # A dry run answers with a plan, `fields` with parts of jobs.
-                schema = {"type": "object"}
-            answer["content"] = {"application/json": {"schema": schema}}
+        schemas = [{"$ref": _REF.format(name=kind.__name__)} for kind in kinds if isinstance(kind, type)]
+        content: dict[str, Any] = {}
+        if schemas:
+            content["application/json"] = {"schema": schemas[0] if len(schemas) == 1 else {"anyOf": schemas}}
+        for kind in kinds:
+            if isinstance(kind, str):
+                content[kind] = {"schema": {"type": "object" if kind.endswith("json") else "string"}}
+        if content:
+            answer["content"] = content
+        if route.sends:
+            answer["headers"] = {
+                name: {"description": meaning, "schema": {"type": "string"}} for name, meaning in route.sends.items()
+            }
         responses[str(status)] = answer
     for code in codes_of(route):
         row = CATALOGUE[code]

@@ -29,7 +29,7 @@ BASE = "https://standfast.invalid/problems/"
 """Prefix of `type`; the same text is served under `/v1/problems/CODE`."""
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True):
+class ProblemKind(msgspec.Struct, frozen=True, kw_only=True):
     """
     One row of the catalogue. retry: `never`, `same_request`, `later`, `after_fix`.
     """
@@ -39,6 +39,14 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     retry: str
     hint: str
+
+
+class ProblemKinds(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    The whole catalogue.
+    """
+
+    items: list[ProblemKind]
 
 
 _ROWS = (
@@ -64,9 +72,11 @@ _ROWS = (
     ("attempt_not_found", 404, "The job has no such attempt", "never", "See the job's attempts."),
     ("logs_not_found", 404, "There is no such output yet", "later", "It appears when the attempt starts."),
     ("method_not_allowed", 405, "The path knows no such method", "after_fix", "See the Allow header."),
+    ("request_timeout", 408, "The body did not come in time", "same_request", "Send it again, faster."),
     ("not_in_this_phase", 409, "The job's phase does not allow it", "later", "See `moves` of the job."),
     ("already_final", 409, "The job is finished for good", "never", "`retry` makes a new job."),
     ("gone", 410, "It is gone for good", "never", "Nothing brings it back."),
+    ("cursor_expired", 410, "The cursor is none of this store", "after_fix", "List again, and follow from there."),
     ("logs_gone", 410, "The output was removed", "never", "Raise `ttl.logs_s` to keep it longer."),
     ("revision_changed", 412, "The job has changed since you looked", "after_fix", "Read it again."),
     ("body_too_large", 413, "The body is too large", "never", "Put large inputs where the job can read them."),
@@ -109,8 +119,8 @@ _ROWS = (
     ),
 )
 
-CATALOGUE: Mapping[str, Problem] = {
-    code: Problem(code=code, status=status, title=title, retry=retry, hint=hint)
+CATALOGUE: Mapping[str, ProblemKind] = {
+    code: ProblemKind(code=code, status=status, title=title, retry=retry, hint=hint)
     for code, status, title, retry, hint in _ROWS
 }
 
@@ -136,7 +146,9 @@ class Throttled(Unavailable):
     code = "throttled"
 
 
-def to_document(error: StandfastError, *, instance: str | None = None) -> tuple[Problem, dict[str, Any]]:
+def to_document(
+    error: StandfastError, *, instance: str | None = None, request_id: str | None = None
+) -> tuple[ProblemKind, dict[str, Any]]:
     """
     The catalogue's row and the problem document of an error.
     """
@@ -154,6 +166,8 @@ def to_document(error: StandfastError, *, instance: str | None = None) -> tuple[
     }
     if instance is not None:
         document["instance"] = instance
+    if request_id is not None:
+        document["request_id"] = request_id
     if isinstance(error, InvalidSpec):
         document["errors"] = [msgspec.to_builtins(field) for field in error.errors]
     if isinstance(error, KeyReused):
@@ -163,11 +177,11 @@ def to_document(error: StandfastError, *, instance: str | None = None) -> tuple[
     return row, document
 
 
-def to_response(error: StandfastError, *, instance: str | None = None) -> Response:
+def to_response(error: StandfastError, *, instance: str | None = None, request_id: str | None = None) -> Response:
     """
     The answer that an error becomes.
     """
-    row, document = to_document(error, instance=instance)
+    row, document = to_document(error, instance=instance, request_id=request_id)
     headers = {}
     if isinstance(error, Unavailable):
         headers["Retry-After"] = str(max(1, round(error.retry_after_s)))

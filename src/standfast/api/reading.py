@@ -6,11 +6,11 @@ Belongs here: JSON and YAML, pointers, numbers, times, phases. Not here: what is
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
-import yaml
 from starlette.requests import Request
 
 from standfast.api.bounds import body_of
@@ -18,6 +18,7 @@ from standfast.api.problems import invalid_query
 from standfast.core.errors import InvalidSpec
 from standfast.core.job.state import Phase
 from standfast.runtime.intake import field_error
+from standfast.wire import yaml
 
 T = TypeVar("T")
 JSON_TYPES = ("", "application/json")
@@ -64,29 +65,38 @@ async def read_body(request: Request, kind: type[T], *, bytes_max: int, empty: T
     if not data and empty is not None:
         return empty
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media in YAML_TYPES:
+        try:
+            # In a thread, because it is slow enough to hold up everybody else.
+            data = msgspec.json.encode(await asyncio.to_thread(yaml.decode, data))
+        except yaml.NotYaml as error:
+            raise _unreadable(f"the body is not YAML as we read it: {error}") from error
+    elif media not in JSON_TYPES:
+        refused = UnsupportedMediaType([])
+        refused.message = f"{media} is neither JSON nor YAML"
+        raise refused
+    return decoded(data, kind)
+
+
+def decoded(data: bytes | msgspec.Raw, kind: type[T], *, at: str = "") -> T:
+    """
+    JSON as `kind`; `at`: the pointer of it in the body.
+
+    Raises:
+        InvalidSpec: A field is wrong, missing or unknown, with its pointer. InvalidJson: It is no JSON.
+    """
     try:
-        if media in YAML_TYPES:
-            return msgspec.convert(_from_yaml(data), kind)
-        if media not in JSON_TYPES:
-            error = UnsupportedMediaType([])
-            error.message = f"{media} is neither JSON nor YAML"
-            raise error
         return _decoder(kind).decode(data)
     except msgspec.ValidationError as error:
-        raise InvalidSpec([field_error(error)]) from error
+        raise InvalidSpec([field_error(error, at=at)]) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        broken = InvalidJson([])
-        broken.message = f"the body is not JSON: {error}"
-        raise broken from error
+        raise _unreadable(f"the body is not JSON: {error}") from error
 
 
-def _from_yaml(data: bytes) -> Any:
-    try:
-        return yaml.safe_load(data)
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        broken = InvalidJson([])
-        broken.message = f"the body is not YAML: {' '.join(str(error).split())}"
-        raise broken from error
+def _unreadable(message: str) -> InvalidJson:
+    error = InvalidJson([])
+    error.message = message
+    return error
 
 
 def number(request: Request, name: str, *, default: int, least: int, most: int | None = None) -> int:
@@ -116,7 +126,7 @@ def seconds(request: Request, name: str, *, default: float, most: float) -> floa
         value = default if text is None else float(text)
     except ValueError:
         raise invalid_query(name, "must be a number of seconds") from None
-    if not value >= 0:
+    if not value >= 0:  # also no number at all
         raise invalid_query(name, "must be 0 seconds or more")
     return min(value, most)
 
@@ -135,6 +145,8 @@ def moment(request: Request, name: str) -> datetime | None:
         raise invalid_query(name, "must be a time as in RFC 3339") from error
     if value.tzinfo is None:
         raise invalid_query(name, "must name its UTC offset")
+    if not 1900 < value.year < 9000:
+        raise invalid_query(name, "must be a time between the years 1901 and 8999")
     return value
 
 

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from standfast.api.auth import Caller, Role
+from standfast.api.feed import Feed
 from standfast.core.job.explain import Waiting
 from standfast.core.job.state import Job
 from standfast.runtime.intake import Intake
@@ -23,7 +24,8 @@ from standfast.runtime.world import World
 @dataclass(frozen=True)
 class Desk:
     """
-    What every handler works with. trouble: what keeps the loop from working, None if nothing does.
+    What every handler works with. trouble: what keeps the loop from working, None if nothing does. description: the
+    OpenAPI document.
     """
 
     world: World
@@ -31,6 +33,8 @@ class Desk:
     waiting: Callable[[Job], Awaitable[Waiting | None]]
     trouble: Callable[[], str | None]
     metrics: Metrics
+    feed: Feed
+    description: bytes
     body_bytes_max: int
 
 
@@ -52,8 +56,9 @@ class Param:
 @dataclass(frozen=True)
 class Route:
     """
-    One method on one path. role None: no token needed. answers: by status, a type of `wire.public` or a media type.
-    codes: the problem codes it can answer with, beyond those of every route.
+    One method on one path. role None: no token needed. answers: by status, each kind of answer: a struct for JSON, or
+    a media type; none for an empty one. sends: headers of a good answer. codes: the problem codes it can answer with,
+    beyond those of every route.
     """
 
     method: str
@@ -64,5 +69,6 @@ class Route:
     params: tuple[Param, ...] = ()
     headers: tuple[Param, ...] = ()
     body: type | None = None
-    answers: dict[int, type | str | None] = field(default_factory=dict)
+    answers: Mapping[int, tuple[type | str, ...]] = field(default_factory=dict)
+    sends: Mapping[str, str] = field(default_factory=dict)
     codes: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from standfast.api import commands, history, jobs, logs, server
 from standfast.api.auth import Role
+from standfast.api.problems import ProblemKind, ProblemKinds
 from standfast.api.route import Param, Route
 from standfast.wire import public
 
@@ -53,14 +54,28 @@ _LOGS = (
     Param("follow", "Stream it, attempt after attempt, until the job is final.", {"enum": ["true", "false"]}),
 )
 _KEY = (Param("Idempotency-Key", "Names this request: sent again with the same body it gives the first answer."),)
+_VERB_KEY = (Param("Idempotency-Key", "Taken, and not needed: a verb whose effect is there already changes nothing."),)
 _IF_MATCH = (Param("If-Match", "Only if the job still has this revision."),)
 _LAST_EVENT = (Param("Last-Event-ID", "Go on behind the event of this number."),)
 
-_REQUEST = ("invalid_json", "invalid_spec", "body_too_large", "unsupported_media_type")
+_REQUEST = ("invalid_json", "invalid_spec", "body_too_large", "unsupported_media_type", "request_timeout")
 _STORE = ("store_unavailable", "store_full", "store_busy")
 _SUBMIT = (*_REQUEST, *_STORE, "idempotency_key_reused")
 _COMMAND = (*_REQUEST, *_STORE, "job_not_found", "not_in_this_phase", "already_final", "revision_changed")
-_EVENT_ANSWERS: dict[int, type | str | None] = {200: public.EventPage}
+_EVENT_ANSWERS: dict[int, tuple[type | str, ...]] = {200: (public.EventPage, "text/event-stream")}
+_TAG = {"ETag": "The job's revision, in quotes."}
+_MADE = {
+    **_TAG,
+    "Location": "Path of the job.",
+    "Idempotent-Replayed": "`true` if this request id had made the job before.",
+}
+_LOG_PLACE = {
+    "Next-Cursor": "Where to read on.",
+    "Log-Offset": "Byte of the output at which this piece begins.",
+    "Log-Size": "Bytes of output known so far.",
+    "Log-Ended": "`true` if no more will come.",
+    "Log-Attempt": "Number of the attempt.",
+}
 
 JOB = "/v1/jobs/{uid}"
 
@@ -74,7 +89,8 @@ ROUTES: tuple[Route, ...] = (
         params=(Param("dry_run", "Check and plan only; nothing is stored.", {"enum": ["true", "false"]}),),
         headers=_KEY,
         body=public.SubmitBody,
-        answers={201: public.JobAnswer, 200: public.JobAnswer},
+        answers={201: (public.JobAnswer,), 200: (public.JobAnswer, public.PlanAnswer)},
+        sends=_MADE,
         codes=_SUBMIT,
     ),
     Route(
@@ -83,7 +99,7 @@ ROUTES: tuple[Route, ...] = (
         jobs.page,
         "List jobs, newest first.",
         params=(*_FILTERS, *_PAGE),
-        answers={200: public.JobPage},
+        answers={200: (public.JobPage, public.PartialJobPage)},
         codes=("page_token_mismatch",),
     ),
     Route(
@@ -93,7 +109,7 @@ ROUTES: tuple[Route, ...] = (
         "Accept many jobs with one flush, each by itself.",
         Role.OPERATOR,
         body=public.BatchBody,
-        answers={200: public.BatchAnswer},
+        answers={200: (public.BatchAnswer,)},
         codes=(*_REQUEST, *_STORE),
     ),
     Route(
@@ -102,7 +118,8 @@ ROUTES: tuple[Route, ...] = (
         jobs.read,
         "Read a job, at once or when it has changed.",
         params=_WAIT,
-        answers={200: public.JobAnswer},
+        answers={200: (public.JobAnswer,)},
+        sends=_TAG,
         codes=("job_not_found",),
     ),
     Route(
@@ -112,7 +129,7 @@ ROUTES: tuple[Route, ...] = (
         "Remove a finished job, its output and its record, for good.",
         Role.ADMIN,
         headers=_IF_MATCH,
-        answers={204: None},
+        answers={204: ()},
         codes=("job_not_found", "not_in_this_phase", "revision_changed", "engine_unreachable", *_STORE),
     ),
     Route(
@@ -121,9 +138,10 @@ ROUTES: tuple[Route, ...] = (
         commands.cancel,
         "End a job; done when nothing of it is alive.",
         Role.OPERATOR,
-        headers=(*_IF_MATCH, *_KEY),
+        headers=(*_IF_MATCH, *_VERB_KEY),
         body=public.ReasonBody,
-        answers={202: public.JobAnswer},
+        answers={202: (public.JobAnswer,)},
+        sends=_TAG,
         codes=_COMMAND,
     ),
     Route(
@@ -132,9 +150,10 @@ ROUTES: tuple[Route, ...] = (
         commands.suspend,
         "Stop what runs and start nothing until resumed.",
         Role.OPERATOR,
-        headers=(*_IF_MATCH, *_KEY),
+        headers=(*_IF_MATCH, *_VERB_KEY),
         body=public.ReasonBody,
-        answers={202: public.JobAnswer},
+        answers={202: (public.JobAnswer,)},
+        sends=_TAG,
         codes=_COMMAND,
     ),
     Route(
@@ -143,9 +162,10 @@ ROUTES: tuple[Route, ...] = (
         commands.resume,
         "Let a suspended job wait for its turn.",
         Role.OPERATOR,
-        headers=(*_IF_MATCH, *_KEY),
+        headers=(*_IF_MATCH, *_VERB_KEY),
         body=public.ReasonBody,
-        answers={202: public.JobAnswer},
+        answers={202: (public.JobAnswer,)},
+        sends=_TAG,
         codes=_COMMAND,
     ),
     Route(
@@ -154,9 +174,10 @@ ROUTES: tuple[Route, ...] = (
         commands.resolve,
         "Settle an uncertain job by your word, which is recorded as such.",
         Role.ADMIN,
-        headers=(*_IF_MATCH, *_KEY),
+        headers=(*_IF_MATCH, *_VERB_KEY),
         body=public.ResolveBody,
-        answers={202: public.JobAnswer},
+        answers={202: (public.JobAnswer,)},
+        sends=_TAG,
         codes=_COMMAND,
     ),
     Route(
@@ -167,7 +188,8 @@ ROUTES: tuple[Route, ...] = (
         Role.OPERATOR,
         headers=_KEY,
         body=public.RetryBody,
-        answers={201: public.JobAnswer, 200: public.JobAnswer},
+        answers={201: (public.JobAnswer,), 200: (public.JobAnswer,)},
+        sends=_MADE,
         codes=(*_SUBMIT, "job_not_found", "not_in_this_phase"),
     ),
     Route(
@@ -175,7 +197,7 @@ ROUTES: tuple[Route, ...] = (
         f"{JOB}/attempts",
         history.attempts,
         "Every attempt with its evidence.",
-        answers={200: public.Attempts},
+        answers={200: (public.Attempts,)},
         codes=("job_not_found",),
     ),
     Route(
@@ -183,7 +205,7 @@ ROUTES: tuple[Route, ...] = (
         f"{JOB}/attempts/{{number}}",
         history.attempt,
         "One attempt with its evidence.",
-        answers={200: public.AttemptAnswer},
+        answers={200: (public.AttemptAnswer,)},
         codes=("job_not_found", "attempt_not_found"),
     ),
     Route(
@@ -191,7 +213,7 @@ ROUTES: tuple[Route, ...] = (
         f"{JOB}/evidence",
         history.evidence,
         "Every piece of evidence of every attempt.",
-        answers={200: public.EvidenceList},
+        answers={200: (public.EvidenceList,)},
         codes=("job_not_found",),
     ),
     Route(
@@ -202,14 +224,14 @@ ROUTES: tuple[Route, ...] = (
         params=_EVENTS,
         headers=_LAST_EVENT,
         answers=_EVENT_ANSWERS,
-        codes=("job_not_found",),
+        codes=("job_not_found", "cursor_expired"),
     ),
     Route(
         "GET",
         f"{JOB}/explain",
         history.explain,
         "Why it is as it is, and what would settle a doubt; as JSON or text/plain.",
-        answers={200: public.Explanation},
+        answers={200: (public.Explanation, "text/plain")},
         codes=("job_not_found",),
     ),
     Route(
@@ -218,7 +240,9 @@ ROUTES: tuple[Route, ...] = (
         logs.read,
         "Output of an attempt from an offset, or followed.",
         params=_LOGS,
-        answers={200: "text/plain"},
+        headers=(Param("Last-Event-ID", "With follow: go on behind this output event, as ATTEMPT:BYTE."),),
+        answers={200: ("text/plain", "text/event-stream")},
+        sends=_LOG_PLACE,
         codes=("job_not_found", "attempt_not_found", "logs_not_found", "logs_gone", "engine_unreachable"),
     ),
     Route(
@@ -229,6 +253,7 @@ ROUTES: tuple[Route, ...] = (
         params=(*_EVENTS, _NAMESPACE),
         headers=_LAST_EVENT,
         answers=_EVENT_ANSWERS,
+        codes=("cursor_expired",),
     ),
     Route(
         "POST",
@@ -236,7 +261,7 @@ ROUTES: tuple[Route, ...] = (
         jobs.plan,
         "What a submission would do, and the exact engine call; nothing is stored or sent.",
         body=public.SubmitBody,
-        answers={200: public.PlanAnswer},
+        answers={200: (public.PlanAnswer,)},
         codes=_REQUEST,
     ),
     Route(
@@ -245,21 +270,38 @@ ROUTES: tuple[Route, ...] = (
         server.counts,
         "How many jobs there are, from kept counters.",
         params=(Param("by", "Grouped by any of namespace, engine, queue, phase.", many=True),),
-        answers={200: public.Counts},
+        answers={200: (public.Counts,)},
     ),
-    Route("GET", "/v1/engines", server.engines, "The engines, and whether they answer.", answers={200: public.Engines}),
-    Route("GET", "/v1/doctor", server.doctor, "Checks of this control plane.", answers={200: dict}),
-    Route("GET", "/v1/problems", server.problems, "Every error code.", answers={200: dict}),
-    Route("GET", "/v1/problems/{code}", server.problem, "One error code.", answers={200: dict}, codes=("not_found",)),
-    Route("GET", "/healthz", server.health, "This process answers.", None, answers={200: "text/plain"}),
+    Route(
+        "GET", "/v1/engines", server.engines, "The engines, and whether they answer.", answers={200: (public.Engines,)}
+    ),
+    Route("GET", "/v1/doctor", server.doctor, "Checks of this control plane.", answers={200: (public.Doctor,)}),
+    Route("GET", "/v1/problems", server.problems, "Every error code.", answers={200: (ProblemKinds,)}),
+    Route(
+        "GET",
+        "/v1/problems/{code}",
+        server.problem,
+        "One error code.",
+        answers={200: (ProblemKind,)},
+        codes=("not_found",),
+    ),
+    Route("GET", "/healthz", server.health, "This process answers.", None, answers={200: ("text/plain",)}),
     Route(
         "GET",
         "/readyz",
         server.ready,
         "The store answers and the loop works.",
         None,
-        answers={200: "text/plain"},
+        answers={200: ("text/plain",)},
         codes=("unavailable", "store_unavailable"),
     ),
-    Route("GET", "/metrics", server.metrics, "Figures for Prometheus.", answers={200: "text/plain"}),
+    Route(
+        "GET",
+        "/openapi.json",
+        server.description,
+        "This interface, as OpenAPI 3.1.",
+        None,
+        answers={200: ("application/json",)},
+    ),
+    Route("GET", "/metrics", server.metrics, "Figures for Prometheus.", answers={200: ("text/plain",)}),
 )

@@ -16,7 +16,6 @@ from standfast.api.reading import choice, number, seconds
 from standfast.api.route import Desk
 from standfast.core.errors import Conflict
 from standfast.core.job.state import Job
-from standfast.runtime.world import EVENTS
 from standfast.wire import public
 
 _encoder = msgspec.json.Encoder()
@@ -32,13 +31,11 @@ def document(value: Any, status: int = 200, headers: dict[str, str] | None = Non
     return Response(_encoder.encode(value), status, headers, "application/json")
 
 
-async def job_document(desk: Desk, job: Job, status: int = 200, **headers: str) -> Response:
+async def job_document(desk: Desk, job: Job, status: int = 200) -> Response:
     """
-    The job with its tag.
+    The job with its tag, and what it waits for.
     """
-    answer = public.to_job(job, await desk.waiting(job))
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return document(answer, status, {"ETag": f'"{job.revision}"', **named})
+    return document(public.to_job(job, await desk.waiting(job)), status, {"ETag": f'"{job.revision}"'})
 
 
 def demand_revision(request: Request, job: Job) -> None:
@@ -65,11 +62,18 @@ async def held_back(desk: Desk, request: Request, job: Job) -> Job:
     since = number(request, "revision", default=job.revision, least=0)
     if wait == "change" and "revision" not in request.query_params:
         raise invalid_query("revision", "is needed with wait=change")
-    world = desk.world
-    until = world.clock.now() + timedelta(seconds=seconds(request, "timeout", default=30.0, most=HOLD_MAX_S))
-    while True:
-        seen = world.wakeups.seen(EVENTS)
-        job = await desk.intake.job(job.uid)
-        if job.phase.final or (wait == "change" and job.revision != since) or world.clock.now() >= until:
-            return job
-        await world.wakeups.wait(EVENTS, seen=seen, until=until)
+    clock, feed = desk.world.clock, desk.feed
+    until = clock.now() + timedelta(seconds=seconds(request, "timeout", default=30.0, most=HOLD_MAX_S))
+    if job.phase.final or (wait == "change" and job.revision != since):
+        return job
+    async with feed.followed() as after:
+        while True:
+            job = await desk.intake.job(job.uid)
+            if job.phase.final or (wait == "change" and job.revision != since) or clock.now() >= until:
+                return job
+            # What was committed since the job was read has a number above `after`.
+            concerned = False
+            while not concerned and clock.now() < until:
+                await feed.news(after, until=until)
+                told, after = await feed.read(after, uid=job.uid)
+                concerned = bool(told)

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from standfast.api.auth import Caller
-from standfast.api.problems import CATALOGUE, invalid_query
+from standfast.api.problems import CATALOGUE, ProblemKinds, invalid_query
 from standfast.api.reading import words
 from standfast.api.route import Desk
 from standfast.api.sending import document
@@ -69,7 +69,7 @@ async def problems(desk: Desk, request: Request, caller: Caller) -> Response:
     """
     GET /v1/problems.
     """
-    return document({"items": list(CATALOGUE.values())})
+    return document(ProblemKinds(items=list(CATALOGUE.values())))
 
 
 async def problem(desk: Desk, request: Request, caller: Caller) -> Response:
@@ -112,11 +112,18 @@ async def doctor(desk: Desk, request: Request, caller: Caller) -> Response:
     unsure = sum(slot.count for slot in slots if slot.phase is Phase.UNCERTAIN)
     hint = "standfast get jobs --phase uncertain, then standfast explain"
     checks.append(_check("uncertain jobs", unsure == 0, f"{unsure} uncertain", hint))
-    return document({"ok": all(check["ok"] for check in checks), "checks": checks})
+    return document(public.Doctor(ok=all(check.ok for check in checks), checks=checks))
 
 
-def _check(name: str, good: bool, message: str, hint: str) -> dict[str, object]:
-    return {"name": name, "ok": good, "message": message, "hint": None if good else hint}
+async def description(desk: Desk, request: Request, caller: Caller) -> Response:
+    """
+    GET /openapi.json.
+    """
+    return Response(desk.description, media_type="application/json")
+
+
+def _check(name: str, good: bool, message: str, hint: str) -> public.Check:
+    return public.Check(name=name, ok=good, message=message, hint=None if good else hint)
 
 
 async def _engine(desk: Desk, engine: Engine, slots: list[Slot]) -> public.EngineAnswer:

@@ -136,6 +136,16 @@ class JobPage(_Answer, frozen=True, gc=False, kw_only=True):
     watch_cursor: str
 
 
+class PartialJobPage(_Answer, frozen=True, gc=False, kw_only=True):
+    """
+    As `JobPage`, each job cut down to the fields that were asked for; a path such as `why.reason` is its own key.
+    """
+
+    items: list[dict[str, Any]]
+    next_page_token: str | None
+    watch_cursor: str
+
+
 class AttemptAnswer(_Answer, frozen=True, gc=False, kw_only=True):
     """
     One try: what we decided, what the engine said, how it ended.
@@ -301,6 +311,26 @@ class Engines(_Answer, frozen=True, gc=False, kw_only=True):
     """
 
     items: list[EngineAnswer]
+
+
+class Check(_Answer, frozen=True, gc=False, kw_only=True):
+    """
+    One self-check; hint: what to do about a bad one.
+    """
+
+    name: str
+    ok: bool
+    message: str
+    hint: str | None
+
+
+class Doctor(_Answer, frozen=True, gc=False, kw_only=True):
+    """
+    Every self-check; ok: none found trouble.
+    """
+
+    ok: bool
+    checks: list[Check]
 
 
 def to_job(job: Job, waiting: Waiting | None = None) -> JobAnswer:

@@ -1,0 +1,191 @@
+"""
+The door: what every request passes before its handler, and what becomes of errors after it.
+
+Belongs here: who calls, how often, with which parameters, for how long; timing. Not here: what a single route does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from ipaddress import ip_address
+from urllib.parse import parse_qsl
+
+import structlog
+from prometheus_client import Histogram
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from standfast.api.auth import LOCAL, Caller, Role, Tokens, authorize
+from standfast.api.bounds import Buckets
+from standfast.api.problems import invalid_query, to_response
+from standfast.api.route import Desk, Route
+from standfast.core.errors import Forbidden, StandfastError, Unavailable
+
+log = structlog.get_logger(__name__)
+
+ANSWER_S = 90.0
+"""Longest that a request may take to its answer's beginning, longer than any wait that it can ask for."""
+
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30)
+_GONE_AWAY = 499
+"""Status of a request whose caller left; only metrics see it."""
+
+
+class Door:
+    """
+    Everyone comes in here. Without tokens only programs of this machine do, see `_local`.
+    """
+
+    def __init__(self, desk: Desk, tokens: Tokens | None, buckets: Buckets) -> None:
+        self._desk = desk
+        self._tokens = tokens
+        self._buckets = buckets
+        self._times = Histogram(
+            "standfast_request_seconds",
+            "Time of one request to its answer, by route and status.",
+            ("method", "path", "status"),
+            buckets=_SECONDS,
+            registry=desk.metrics.registry,
+        )
+        self._timers: dict[tuple[str, str, int], Histogram] = {}
+
+    def at(self, routes: Sequence[Route]) -> ASGIApp:
+        """
+        What answers at one path.
+        """
+        return _Endpoint(self, routes)
+
+    async def answer(self, route: Route, request: Request, once: frozenset[str], many: frozenset[str]) -> Response:
+        """
+        The handler's answer, or the problem document of what went wrong. once, many: its query parameters.
+        """
+        began = time.perf_counter()
+        try:
+            caller = self._caller(request, route.role)
+            if request.scope["query_string"]:
+                _check_query(request, once, many)
+            async with asyncio.timeout(ANSWER_S):
+                response = await route.handler(self._desk, request, caller)
+        except StandfastError as error:
+            response = self._refused(request, error)
+        except TimeoutError:
+            late = Unavailable(f"no answer within {ANSWER_S:g} s; not known whether it was done")
+            response = self._refused(request, late)
+        except ClientDisconnect:
+            response = Response(status_code=_GONE_AWAY)
+        self._measure(route, response.status_code, time.perf_counter() - began)
+        return response
+
+    def _refused(self, request: Request, error: StandfastError) -> Response:
+        request_id = self._desk.world.ids.request_id()
+        response = to_response(error, instance=request.scope["path"], request_id=request_id)
+        if response.status_code >= 500:
+            log.warning(
+                "request_refused",
+                method=request.method,
+                path=request.scope["path"],
+                code=error.code,
+                detail=error.message,
+                request_id=request_id,
+            )
+        return response
+
+    def _measure(self, route: Route, status: int, seconds: float) -> None:
+        key = (route.method, route.path, status)
+        timer = self._timers.get(key)
+        if timer is None:
+            timer = self._timers[key] = self._times.labels(*key)
+        timer.observe(seconds)
+
+    def _caller(self, request: Request, needed: Role | None) -> Caller:
+        """
+        Who calls, within its bounds.
+
+        Raises:
+            Forbidden: Not known, not allowed, or a page of somebody else's site. Throttled: Too often.
+        """
+        address = request.client.host if request.client else LOCAL
+        if needed is None:
+            self._buckets.take(address)
+            return Caller("anyone", Role.VIEWER)
+        if self._tokens is None:
+            self._buckets.take(address)
+            _local(request.headers)
+            return authorize(None, None, needed)
+        try:
+            caller = authorize(self._tokens, request.headers.get("authorization"), needed)
+        except Forbidden:
+            # Guessing is bounded by address.
+            self._buckets.take(address)
+            raise
+        self._buckets.take(caller.name)
+        return caller
+
+
+class _Endpoint:
+    """
+    The routes of one path as an ASGI application: the router hands over scope and channels as they are.
+    """
+
+    def __init__(self, door: Door, routes: Sequence[Route]) -> None:
+        self._door = door
+        self._routes = {
+            route.method: (
+                route,
+                frozenset(param.name for param in route.params if not param.many),
+                frozenset(param.name for param in route.params if param.many),
+            )
+            for route in routes
+        }
+        if "GET" in self._routes:
+            self._routes["HEAD"] = self._routes["GET"]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive, send)
+        response = await self._door.answer(*self._with(request))
+        await response(scope, receive, send)
+
+    def _with(self, request: Request) -> tuple[Route, Request, frozenset[str], frozenset[str]]:
+        route, once, many = self._routes[request.method]
+        return route, request, once, many
+
+
+def _check_query(request: Request, once: frozenset[str], many: frozenset[str]) -> None:
+    """
+    Refuse parameters that the route does not have, or has once.
+    """
+    given = Counter(name for name, _ in parse_qsl(request.scope["query_string"].decode("latin-1"), True))
+    unknown = given.keys() - once - many
+    if unknown:
+        raise invalid_query(min(unknown), "is no parameter of this route")
+    for name in once:
+        if given[name] > 1:
+            raise invalid_query(name, "may be given once only")
+
+
+def _local(headers: Mapping[str, str]) -> None:
+    """
+    Refuse what a web page of another site makes a browser of this machine send, where no token would stop it.
+
+    A page may post to any address (its Origin tells), and may point a name of its own at 127.0.0.1 (the Host tells).
+
+    Raises:
+        Forbidden: It comes from such a page.
+    """
+    host = headers.get("host", "")
+    name = host[1 : host.find("]")] if host.startswith("[") else host.partition(":")[0]
+    try:
+        here = ip_address(name).is_loopback
+    except ValueError:
+        # A name without a dot cannot be somebody's domain.
+        here = "." not in name or name.endswith(".localhost")
+    origin = headers.get("origin")
+    if not here or (origin is not None and origin.partition("://")[2] != host):
+        raise Forbidden(
+            f"a page of {origin or host} may not call this control plane, which has no tokens",
+            hint="Use 127.0.0.1 or localhost as the address, or serve with a tokens file.",
+        )
