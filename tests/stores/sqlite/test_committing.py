@@ -16,13 +16,14 @@ import msgspec
 import pytest
 
 from standfast.core.errors import IllegalTransition, Unavailable
-from standfast.core.job.inputs import Cancel
+from standfast.core.job.inputs import Admit, Cancel
 from standfast.core.job.machine import Step, step
 from standfast.core.job.state import Job, Phase
 from standfast.ports.store import Query
 from standfast.stores.sqlite import committer
 from standfast.stores.sqlite import store as store_module
 from standfast.stores.sqlite.store import SqliteStore
+from standfast.testing.builders import LIFE, ended, present
 from standfast.testing.contracts.cases import all_jobs, counts_by_phase
 from standfast.testing.contracts.histories import Desk, HandClock
 
@@ -245,3 +246,28 @@ async def test_a_sign_of_life_is_written_while_jobs_are_unfinished(
     reader.close()
     assert seen_us == now.timestamp() * 1_000_000
     assert await desk.store.load([job.uid]) == [job]
+
+
+async def test_a_bug_in_one_call_is_told_to_it_alone(desk: Desk) -> None:
+    """
+    Steps that cannot even be written down fail their caller with the very error, and nobody waits for ever.
+    """
+    bad = msgspec.structs.replace(desk.opening(), events=("not an event",))
+    bad = msgspec.structs.replace(bad, at="not a time")
+    calls = [desk.store.commit([one]) for one in (desk.opening(), bad, desk.opening())]
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+    assert [type(answer) for answer in answers] == [list, TypeError, list]
+    assert [one.seq for one in await desk.store.events()] == [1, 2]
+
+
+async def test_a_finished_job_has_a_bounded_size(desk: Desk, tmp_path: Path) -> None:
+    """
+    At most 4 kB on disk for a finished job with four events and all indexes; its document and events are 2.5 of it.
+    """
+    openings = [desk.opening(program={"argv": ["/bin/true", "--input", "s3://bucket/key"]}) for _ in range(1000)]
+    now = desk.clock.now()
+    jobs = await desk.store.commit(openings)
+    for given in (Admit(incarnation=LIFE), present(now, started_at=now), ended(now, ended_at=now)):
+        jobs = await desk.store.commit([step(job, given, now) for job in jobs if isinstance(job, Job)])
+    await desk.store.close()
+    assert (tmp_path / "standfast.db").stat().st_size / 1000 < 4096

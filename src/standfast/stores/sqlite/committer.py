@@ -163,7 +163,7 @@ class Committer:
             return
         if not wrote:
             # Nothing to flush: ends on the spot.
-            self._db.execute("COMMIT")
+            self._roll_back()
             self._settle(batch, None)
             return
         self._out = batch
@@ -256,6 +256,8 @@ def _copy(error: Exception) -> Exception:
     The error for one of several callers; each gets its own, because each adds its own traceback.
     """
     given = told(error)
+    if given is error:
+        return error
     if isinstance(given, Unavailable):
         own: Exception = Unavailable(given.message, code=given.code, hint=given.hint, retry_after_s=given.retry_after_s)
     else:

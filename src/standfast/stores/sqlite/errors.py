@@ -25,9 +25,9 @@ _TOLD: tuple[tuple[tuple[type[Exception], ...], str, str | None], ...] = (
 )
 
 
-def told(error: Exception) -> StandfastError | IllegalTransition:
+def told(error: Exception) -> Exception:
     """
-    The error to raise in place of one of apsw's, of the system's, or of an unreadable record.
+    The error to raise in place of one of apsw's, of the system's, or of an unreadable record; others as they are.
     """
     if isinstance(error, StandfastError | IllegalTransition):
         return error
@@ -36,7 +36,7 @@ def told(error: Exception) -> StandfastError | IllegalTransition:
     for kinds, code, hint in _TOLD:
         if isinstance(error, kinds):
             return Unavailable(f"the store failed: {error}", code=code, hint=hint)
-    raise error
+    return error
 
 
 @contextmanager
