@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any, TypeVar
 
+import msgspec
 import structlog
 
 from standfast.core.errors import StandfastError, Unavailable
@@ -48,6 +49,9 @@ class Lane:
         self._world = world
         self._moved = moved
         self._launches = asyncio.Semaphore(world.limits.launches)
+        self._looks: dict[int, set[str]] = {}
+        self._began_s: float | None = None
+        self._sent_s: dict[str, float] = {}
         self._halting: set[str] = set()
         self._removing: set[str] = set()
         self._inbox: list[Told] = []
@@ -77,13 +81,45 @@ class Lane:
     async def look(self, handles: Sequence[str]) -> dict[str, Observation]:
         """
         One batched look; an engine that fails to answer is unreachable for every handle asked.
+
+        A handle whose launch began in the meantime is left out: the answer may be from before it.
         """
         seen: dict[str, Observation] = {}
+        self._clock_starts()
         for start in range(0, len(handles), LOOK_CHUNK):
             chunk = handles[start : start + LOOK_CHUNK]
-            answer = await self._ask("look", self.engine.look(chunk))
-            seen.update(dict.fromkeys(chunk, answer) if isinstance(answer, Unreachable) else answer)
+            launched: set[str] = set()
+            self._looks[id(launched)] = launched
+            try:
+                answer = await self._ask("look", self.engine.look(chunk))
+            finally:
+                del self._looks[id(launched)]
+            told = dict.fromkeys(chunk, answer) if isinstance(answer, Unreachable) else answer
+            seen.update((h, self._in_doubt(h, one)) for h, one in told.items() if h not in launched)
         return seen
+
+    def _clock_starts(self) -> float:
+        """
+        When this lane first asked anything; a send of an earlier life was before that.
+        """
+        if self._began_s is None:
+            self._began_s = asyncio.get_running_loop().time()
+        return self._began_s
+
+    def _in_doubt(self, handle: str, seen: Observation) -> Observation:
+        """
+        The answer, but an absence proves nothing until the engine's quiet time has passed since the last send.
+
+        Measured on this process's own clock, from the end of the last call: the stored time of a send may be from a
+        machine whose clock was set since, and says when it was decided, not when it left.
+        """
+        if not isinstance(seen, Absent):
+            self._sent_s.pop(handle, None)
+            return seen
+        if not seen.proven or seen.final or not seen.quiet_s:
+            return seen
+        quiet_s = asyncio.get_running_loop().time() - self._sent_s.get(handle, self._clock_starts())
+        return seen if quiet_s >= seen.quiet_s else msgspec.structs.replace(seen, proven=False)
 
     def tell(self, told: Iterable[Told]) -> None:
         """
@@ -117,6 +153,8 @@ class Lane:
         handle = job.attempt.handle
         if handle not in self.launching:
             self.launching.add(handle)
+            for launched in self._looks.values():
+                launched.add(handle)
             self._spawn(self._launch_one(job))
 
     async def _launch_one(self, job: Job) -> None:
@@ -126,6 +164,8 @@ class Lane:
                 seen = await self._ask("launch", self.engine.launch(order_of(job, handle, job.attempt.number)))
         finally:
             self.launching.discard(handle)
+        if isinstance(seen, Unreachable):
+            self._sent_s[handle] = asyncio.get_running_loop().time()
         self.tell((Told(job.uid, handle, seen),))
 
     async def _look_at(self, jobs: Sequence[Job]) -> None:
@@ -139,13 +179,14 @@ class Lane:
         """
         handle = job.attempt.handle
         try:
-            seen = (await self.look([handle]))[handle]
-            if not _settled(seen):
+            seen = (await self.look([handle])).get(handle)
+            if seen is None or not _settled(seen):
                 answer = await self._ask("halt", self.engine.halt(handle, grace_s=job.spec.stop_grace_s))
-                seen = answer if isinstance(answer, Unreachable) else (await self.look([handle]))[handle]
+                seen = answer if isinstance(answer, Unreachable) else (await self.look([handle])).get(handle)
         finally:
             self._halting.discard(handle)
-        self.tell((Told(job.uid, handle, seen),))
+        if seen is not None:
+            self.tell((Told(job.uid, handle, seen),))
 
     async def _remove_one(self, job: Job, what: Remainder) -> None:
         try:

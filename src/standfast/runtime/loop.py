@@ -121,6 +121,8 @@ class Loop:
         by_engine: dict[str, list[Step]] = {}
         for s in steps:
             by_engine.setdefault(s.after.spec.engine, []).append(s)
+            if s.events:
+                self._cooling.pop(s.after.uid, None)
         for name, some in by_engine.items():
             if name in self._lanes:
                 self._observers[name].moved(some)
@@ -190,7 +192,10 @@ class Loop:
         due = await store.due(now + self._set_back, limit=limit, skip=skip)
         ours = [job for job in due.jobs if job.updated_at > now or (job.wake_at is not None and job.wake_at <= now)]
         later = [job.wake_at for job in due.jobs if job.wake_at is not None and job not in ours]
-        return DueJobs(ours, min([at for at in (due.next_at, *later) if at is not None], default=None))
+        if due.next_at is not None:
+            # It may have been reckoned by either clock; too early costs one look.
+            later.append(due.next_at - self._set_back)
+        return DueJobs(ours, min(later, default=None))
 
     async def _admit(self, lane: Lane) -> None:
         """

@@ -13,7 +13,8 @@ import structlog
 
 from standfast.core.errors import StandfastError
 from standfast.core.job.attempt import uid_and_number
-from standfast.core.job.observation import Present
+from standfast.core.job.evidence import Verdict
+from standfast.core.job.observation import Ended, Present
 from standfast.core.job.state import Job
 from standfast.ports.engine import Capability
 from standfast.runtime.lane import Lane
@@ -32,6 +33,7 @@ class Sweep:
     def __init__(self, world: World) -> None:
         self._world = world
         self.unknown: set[str] = set()
+        self._over: dict[str, set[str]] = {}
 
     async def run(self, lane: Lane) -> None:
         """
@@ -52,7 +54,10 @@ class Sweep:
         if Capability.LISTS not in lane.engine.capabilities:
             return 0
         async with asyncio.timeout(self._world.limits.call_timeout_s):
-            handles = list(await lane.engine.handles())
+            listed = set(await lane.engine.handles())
+        # What has ended stays so: a handle found dead, of a job that is done with it, is not looked at again.
+        over = self._over[lane.engine.name] = self._over.get(lane.engine.name, set()) & listed
+        handles = sorted(listed - over)
         stopped = 0
         for start in range(0, len(handles), BATCH):
             stopped += await self._sweep_some(lane, handles[start : start + BATCH])
@@ -70,7 +75,11 @@ class Sweep:
                 self.unknown.add(handle)
             elif superseded(job, number):
                 suspects[handle] = job
-        alive = [h for h, seen in (await lane.look(list(suspects))).items() if isinstance(seen, Present)]
+        looks = await lane.look(list(suspects)) if suspects else {}
+        alive = [handle for handle, seen in looks.items() if isinstance(seen, Present)]
+        self._over[lane.engine.name].update(
+            handle for handle, seen in looks.items() if isinstance(seen, Ended) and seen.gone is Verdict.PROVEN
+        )
         for handle in alive:
             log.warning("orphan_stopped", engine=lane.engine.name, handle=handle)
             async with asyncio.timeout(self._world.limits.call_timeout_s):
