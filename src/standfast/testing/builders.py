@@ -131,10 +131,12 @@ def unreachable(at: datetime = START) -> Unreachable:
 
 def told(job: Job | None, *inputs: Input, every_s: float = 1.0, now: datetime | None = None) -> Job:
     """
-    The job after the inputs reached it, `every_s` seconds apart; the first at `now` if given.
+    The job after the inputs reached it, `every_s` seconds apart, observations fresh; the first at `now` if given.
     """
     at = now or (job.updated_at + timedelta(seconds=every_s) if job else START)
     for given in inputs:
+        if isinstance(given, Absent | Present | Ended | Refused | Unreachable):
+            given = msgspec.structs.replace(given, at=at)
         job = step(job, given, at).after
         at += timedelta(seconds=every_s)
     assert job is not None
@@ -237,8 +239,6 @@ def _uncertain(built: Job, cause: StopCause, doubt: Doubt) -> Job:
             return told(stopping, unreachable(), every_s=stopping.spec.stop_grace_s + STOP_PATIENCE_S)
         case Doubt.GONE_UNPROVEN:
             return told(_running(built), failed(gone=Verdict.UNKNOWN))
-        case Doubt.OUTCOME_UNKNOWN:
-            return told(_running(built), ended(START, finding(Ending.UNKNOWN)))
         case Doubt.OUTCOME_UNKNOWN:
             return told(_running(built), ended(START, finding(Ending.UNKNOWN)))
 

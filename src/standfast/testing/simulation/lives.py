@@ -118,7 +118,7 @@ class Lives:
             world = World(
                 store=cast(JobStore, storage),
                 catalogue=cast(Catalogue, storage),
-                engines={"fake": cast(Engine, Network(stage, life))},
+                engines={"fake": cast(Engine, Network(stage, life, clock))},
                 clock=clock,
                 ids=stage.ids,
                 wakeups=LoopWakeups(clock),

@@ -8,10 +8,13 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
+import msgspec
+
 from standfast.core.errors import FieldError, Unavailable
 from standfast.core.job.inputs import Remainder
 from standfast.core.job.observation import Observation
 from standfast.core.job.spec import Spec
+from standfast.ports.clock import Clock
 from standfast.ports.engine import Capability, Chunk, Hint, Order
 from standfast.testing.simulation.stage import Life, Stage
 
@@ -23,9 +26,10 @@ class Network:
     Stands in for the engine in one life.
     """
 
-    def __init__(self, stage: Stage, life: Life) -> None:
+    def __init__(self, stage: Stage, life: Life, clock: Clock) -> None:
         self._stage = stage
         self._life = life
+        self._clock = clock
         self._engine = stage.engine
 
     @property
@@ -78,13 +82,13 @@ class Network:
         stored = self._stage.jobs.get(order.uid)
         known = stored is not None and any(a.handle == order.handle for a in stored.attempts)
         self._stage.demand(known, f"{order.handle} was sent before it was stored")
-        return await self._call(f"launch {order.handle[-6:]}", lambda: self._engine.launch(order))
+        return await self._call(f"launch {order.handle[-6:]}", lambda: self._launched(order))
 
     async def look(self, handles: Sequence[str]) -> Mapping[str, Observation]:
         """
         Over the network.
         """
-        return await self._call("look", lambda: self._engine.look(handles))
+        return await self._call("look", lambda: self._looked(handles))
 
     async def halt(self, handle: str, *, grace_s: float) -> None:
         """
@@ -115,6 +119,16 @@ class Network:
         Nothing is sent.
         """
         await self._engine.close()
+
+    async def _launched(self, order: Order) -> Observation:
+        """
+        Adapters date what they see by the control plane's clock.
+        """
+        return msgspec.structs.replace(await self._engine.launch(order), at=self._clock.now())
+
+    async def _looked(self, handles: Sequence[str]) -> Mapping[str, Observation]:
+        seen, now = await self._engine.look(handles), self._clock.now()
+        return {handle: msgspec.structs.replace(one, at=now) for handle, one in seen.items()}
 
     async def _call(self, call: str, effect: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """
