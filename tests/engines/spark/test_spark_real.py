@@ -25,7 +25,7 @@ from standfast.engines.spark import client
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(600),
     pytest.mark.skipif(
         client._installed() is None or subprocess.run(["which", "java"], capture_output=True).returncode != 0,
         reason="needs pyspark and a JDK",

@@ -62,6 +62,14 @@ class Thrown(msgspec.Struct, frozen=True):
     condition: str | None = None
     sqlstate: str | None = None
 
+    @property
+    def headline(self) -> str:
+        """
+        What a person would quote: class and message of the first exception; empty when there is none.
+        """
+        name = self.classes[0].rpartition(".")[2] if self.classes else ""
+        return ": ".join(part for part in (name, self.message) if part)
+
 
 def sharpen(ended: Ended, output: Output, rules: Sequence[Rule]) -> Ended:
     """
@@ -99,7 +107,7 @@ def joined(told: Symptoms, status: Symptoms | None, output: Output) -> Symptoms:
     # Output may be gone or cut, and then the first words of the message, which the receipt keeps, must do.
     inside = _INSIDE.findall(told.text or "")
     reason = _REASON.findall(output.stderr)
-    said = [told.text or "", printed.message, *reason[-1:]]
+    said = [told.text or "", printed.headline, *reason[-1:]]
     known = msgspec.structs.replace(
         told,
         exceptions=tuple(dict.fromkeys((*told.exceptions, *inside, *printed.classes))),
@@ -128,10 +136,7 @@ def from_output(status: Symptoms, output: Output) -> Symptoms:
     found = _last_exception(output)
     refused = _REFUSED.findall(output.stderr)
     said = [line for line in output.stderr.splitlines() if line.strip() and not _LOGGED.match(line)]
-    if found.classes:
-        headline = ": ".join(part for part in (found.classes[0].rpartition(".")[2], found.message) if part)
-    else:
-        headline = refused[-1] if refused else said.pop() if said else ""
+    headline = found.headline or (refused[-1] if refused else said.pop() if said else "")
     context = "\n".join(said)[-(TEXT_MAX - len(headline[:500]) - 1) :]
     return msgspec.structs.replace(
         status,
