@@ -10,7 +10,7 @@ import pytest
 
 from standfast.cli import render, table, times
 from standfast.cli.style import ASCII, PHASE_GLYPHS, Style
-from standfast.client import answers
+from standfast.client import answers, snapshot
 from standfast.core.job.state import Phase
 
 NOW = datetime(2026, 11, 30, 14, 0, 0, tzinfo=UTC)
@@ -158,6 +158,7 @@ def test_every_phase_has_a_glyph_and_an_ascii_twin() -> None:
     poor = Style(unicode=False)
 
     assert set(PHASE_GLYPHS) == set(Phase)
+    assert PHASE_GLYPHS == snapshot.GLYPHS, "a notebook shows the same signs"
     for phase in Phase:
         assert phase.replace("_", " ") in PLAIN.state(phase)
         assert poor.state(phase).isascii()

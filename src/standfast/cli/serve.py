@@ -74,7 +74,7 @@ def serve(
         settings = Settings.load(given, file=config)
         host, port = settings.address
         terminal = Terminal()
-        terminal.say(f"→ listening on http://{host}:{port}, state in {settings.state_path}")
+        terminal.say(f"→ starting on http://{host}:{port}, state in {settings.state_path}")
         if terminal.asks:
             terminal.say(f"  try: standfast run --server http://{host}:{port} -- echo hello")
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -148,7 +148,7 @@ def plan(
 
     Args:
         file: Manifest (.yaml, .json, - for stdin), or a program whose arguments stand behind --.
-        exit_code: Exit 12 if it would make a new job, 0 if it would find one that is there.
+        exit_code: Exit 12 instead of 0 if all is sound, since a submission would make a job.
     """
     with open_session(everywhere) as session:
         return _planned(session, work.spec(file, here=_here(session)), exit_code=exit_code)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from cyclopts import Group, Parameter
 
@@ -17,7 +17,7 @@ from standfast.cli import command_line
 from standfast.cli.exits import Exit, Quit
 from standfast.cli.options import Words, pairs
 from standfast.cli.times import parse_duration_s
-from standfast.client.spec import Spec
+from standfast.client.spec import Common, Spec
 from standfast.core.errors import InvalidSpec
 
 JOB = Group("The job", sort_key=40)
@@ -96,19 +96,19 @@ class Work:
         common = self._common()
         if engine == "process":
             cwd = (self.cwd.absolute() if self.cwd else here) or None
-            place: dict[str, Any] = {"cwd": cwd, "env": pairs(self.env, "--env")}
+            env = pairs(self.env, "--env")
             if self.conf:
                 raise Quit(Exit.USAGE, "--conf is for engines with settings; the process engine has none")
             if file is not None and file.endswith(".py"):
-                return Spec.python(_found(file, cwd), args=words, **place, **common)
-            return Spec.process((file, *words) if file else words, **place, **common)
+                return Spec.python(_found(file, cwd), args=words, cwd=cwd, env=env, **common)
+            return Spec.process((file, *words) if file else words, cwd=cwd, env=env, **common)
         if file is None:
             raise Quit(Exit.USAGE, f"engine {engine} needs a file to run; arguments for it go behind --")
         if engine == "spark":
             return Spec.spark(_found(file, here), args=words, conf=pairs(self.conf, "--conf"), **common)
         return Spec.of(engine, {"file": file, "args": list(words), **pairs(self.conf, "--conf")}, called=file, **common)
 
-    def _common(self) -> dict[str, Any]:
+    def _common(self) -> Common:
         found: dict[str, Any] = {
             "name": self.name,
             "labels": pairs(self.label, "-l"),
@@ -119,13 +119,13 @@ class Work:
             "queue": self.queue,
             "priority": self.priority,
         }
-        return {name: value for name, value in found.items() if value is not None}
+        return cast(Common, {name: value for name, value in found.items() if value is not None})
 
     def _over(self, spec: Spec) -> Spec:
         """
         The manifest's job with what the flags say instead.
         """
-        given = self._common()
+        given: dict[str, Any] = dict(self._common())
         fields: dict[str, Any] = {
             name: given[name] for name in ("name", "deadline_s", "queue", "priority") if name in given
         }

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 import msgspec
 
@@ -71,7 +71,7 @@ class Spec:
         *,
         cwd: str | PurePath | None = None,
         env: Mapping[str, str] | None = None,
-        **common: Any,
+        **common: Unpack[Common],
     ) -> Spec:
         """
         A command on the control plane's machine, found through PATH, never through a shell.
@@ -98,7 +98,7 @@ class Spec:
         cwd: str | PurePath | None = None,
         env: Mapping[str, str] | None = None,
         python: str | None = None,
-        **common: Any,
+        **common: Unpack[Common],
     ) -> Spec:
         """
         A Python file on the control plane's machine, under the runner that leaves a receipt of how it ended.
@@ -124,7 +124,7 @@ class Spec:
         args: Sequence[str] = (),
         conf: Mapping[str, str | bool | int | float] | None = None,
         program: Mapping[str, Any] | None = None,
-        **common: Any,
+        **common: Unpack[Common],
     ) -> Spec:
         """
         A Spark application: a Python file or a jar.
@@ -148,12 +148,14 @@ class Spec:
         """
         A job for the fake engine, for tests and for trying out; what `Common` does not name goes into the program.
         """
-        common = {k: v for k, v in program_and_common.items() if k in Common.__annotations__}
+        common = cast(Common, {k: v for k, v in program_and_common.items() if k in Common.__annotations__})
         program = {k: v for k, v in program_and_common.items() if k not in common}
         return cls.of("fake", program, called="fake", **common)
 
     @classmethod
-    def of(cls, engine: str, program: Mapping[str, Any], *, called: str | None = None, **common: Any) -> Spec:
+    def of(
+        cls, engine: str, program: Mapping[str, Any], *, called: str | None = None, **common: Unpack[Common]
+    ) -> Spec:
         """
         A job for any engine; `program` is what that engine understands.
 
@@ -163,7 +165,7 @@ class Spec:
         unknown = sorted(set(common) - set(Common.__annotations__))
         if unknown:
             raise TypeError(f"unknown argument {unknown[0]!r}; there are: {', '.join(Common.__annotations__)}")
-        given = {k: v for k, v in common.items() if v is not None}
+        given: dict[str, Any] = {k: v for k, v in common.items() if v is not None}
         resources = {name: given[name] for name in ("memory_mib", "cpus") if name in given}
         retry = {"max_attempts": 1 + given.get("retries", 0), **given.get("retry", {})}
         named = {name: given[name] for name in Work.__struct_fields__ if name in given}
