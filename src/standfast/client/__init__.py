@@ -6,7 +6,8 @@ anything that a control plane decides. `calls` says what is asked, `transport` s
 when again, `sync` and `aio` put them together.
 """
 
-from standfast.client.aio import AsyncClient, AsyncJobView
+from typing import TYPE_CHECKING, Any
+
 from standfast.client.errors import (
     BadAnswer,
     CannotCome,
@@ -29,6 +30,9 @@ from standfast.client.errors import (
 from standfast.client.following import LogLine
 from standfast.client.spec import Spec
 from standfast.client.sync import Client, JobView
+
+if TYPE_CHECKING:
+    from standfast.client.aio import AsyncClient, AsyncJobView
 
 __all__ = [
     "AsyncClient",
@@ -55,3 +59,14 @@ __all__ = [
     "Unavailable",
     "WaitTimeout",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """
+    The asyncio half, imported when first asked for: a blocking program starts a tenth of a second sooner without it.
+    """
+    if name in ("AsyncClient", "AsyncJobView"):
+        from standfast.client import aio
+
+        return getattr(aio, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

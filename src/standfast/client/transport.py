@@ -7,7 +7,6 @@ Belongs here: the two shells around `httpx2`, sync and async, line for line the 
 
 from __future__ import annotations
 
-import asyncio
 import os
 import secrets
 import time
@@ -64,6 +63,13 @@ class Address(Generic[T]):
     transport: T | None = None
     retry_for_s: float = 30.0
     told: Callable[[str], None] = _silent
+
+    @property
+    def encrypted(self) -> bool:
+        """
+        Whether certificates will be checked; reading the trusted ones takes longer than a whole request without.
+        """
+        return not self.server.startswith("http://")
 
     @property
     def headers(self) -> dict[str, str]:
@@ -155,6 +161,7 @@ class HttpTransport:
             base_url=address.server,
             headers=address.headers,
             transport=transport,
+            verify=address.encrypted,
             trust_env=address.socket is None,
             follow_redirects=False,
         )
@@ -237,6 +244,7 @@ class AsyncHttpTransport:
             base_url=address.server,
             headers=address.headers,
             transport=transport,
+            verify=address.encrypted,
             trust_env=address.socket is None,
             follow_redirects=False,
         )
@@ -262,6 +270,8 @@ class AsyncHttpTransport:
         Raises:
             NoAnswer: Nobody answered. ClientError: What the answer says.
         """
+        import asyncio  # here, because the blocking half starts sooner without it
+
         begun = time.monotonic()
         tries = _tries(call, self._address)
         while True:
