@@ -1,0 +1,89 @@
+"""
+The benchmark: `make bench`, or `python bench/run.py --only a,b --rounds 3 --quick`.
+
+Belongs here: which rows are run, in which order, and where the page goes. Rows alternate in shuffled order, each in a
+process and a folder of its own; nothing listens beyond the loopback, and no round may take longer than a few minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import finish
+import footprint
+import listing
+import machine
+import regain
+import report
+import start
+import submit
+from measure import Contender, Round, run_round
+
+PAGE = Path(__file__).parents[1] / "docs" / "internals" / "benchmarks.md"
+
+
+def contenders(only: set[str], scale: float) -> list[Contender]:
+    """
+    The rows of the chosen workloads. scale: 1 for full size.
+    """
+
+    def size(full: int) -> int:
+        return max(100, round(full * scale / 100) * 100)
+
+    rows = [
+        *submit.contenders(size(10_000)),
+        *finish.contenders(size(10_000), size(1_000)),
+        *start.contenders(size(200)),
+        *regain.contenders(size(10_000), size(1_000)),
+        *footprint.contenders(size(100_000), size(1_000)),
+        *listing.contenders(size(1_000_000)),
+    ]
+    return [row for row in rows if row.workload in only]
+
+
+def main() -> int:
+    """
+    Run, print, write; 0 if every round's audit held.
+    """
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="a,b,c,d,f,g", help="workloads, separated by commas")
+    parser.add_argument("--match", default="", help="only rows whose name has this in it")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--scale", type=float, default=1.0, help="part of the full size")
+    parser.add_argument("--seed", type=int, default=1, help="of the order of rows")
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="on the disk to be measured")
+    parser.add_argument("--page", type=Path, default=PAGE, help="where the page is written; - for nowhere")
+    given = parser.parse_args()
+
+    rows = [row for row in contenders(set(given.only.split(",")), given.scale) if given.match in row.name]
+    results: dict[Contender, list[Round]] = {row: [] for row in rows}
+    order, probes = random.Random(given.seed), []
+    for number in range(given.rounds):
+        todo = [row for row in rows if row.rounds is None or number < row.rounds]
+        order.shuffle(todo)
+        for row in todo:
+            folder = Path(tempfile.mkdtemp(prefix="standfast-bench-", dir=given.folder))
+            try:
+                probes += machine.probe(folder, times=50)
+                done = run_round(row, folder)
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+            results[row].append(done)
+            told = ", ".join(f"{name} {report.shown(value)}" for name, value in list(done.figures.items())[:4])
+            print(f"{number + 1}/{given.rounds} {row.workload} {row.name}: {told or done.audit}", flush=True)
+    facts = machine.described(probes)
+    command = "python bench/run.py" + "".join(f" {word}" for word in sys.argv[1:])
+    text = report.page(results, facts, "make bench" if len(sys.argv) == 1 else command)
+    print("\n" + text)
+    if str(given.page) != "-":
+        given.page.write_text(text)
+    return 0 if all(one.sound for rounds in results.values() for one in rounds) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
