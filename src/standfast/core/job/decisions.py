@@ -152,6 +152,8 @@ def _absent_launching(job: Job, given: Absent, now: datetime) -> Events:
     Proven absent in the life it was sent to: send again. Anything less: say what is not known.
     """
     attempt = job.attempt
+    if _stale(attempt, given, now):
+        return NOTHING
     if attempt.seen_at is not None:
         return _absent_running(job, given, now)
     if given.incarnation != attempt.incarnation:
@@ -170,6 +172,14 @@ def _absent_launching(job: Job, given: Absent, now: datetime) -> Events:
         reason = f"sent {attempt.sends} times, and the engine holds no trace of it"
         return (e.StopRequested(cause=StopCause.LOST, by="standfast", reason=reason),)
     return (e.LaunchRepeated(because=f"{given.by}: absent in the life it was sent to"),)
+
+
+def _stale(attempt: Attempt, given: Absent, now: datetime) -> bool:
+    """
+    Whether it was looked for before it was last sent or first seen; unless the clock was set back since.
+    """
+    latest = max(attempt.sent_at, attempt.seen_at or attempt.sent_at)
+    return given.at < latest <= now
 
 
 def _unanswered(job: Job, given: Unreachable, now: datetime) -> Events:
@@ -207,6 +217,8 @@ def _absent_running(job: Job, given: Absent, now: datetime) -> Events:
     """
     It was there, and is not: a lost attempt, to be stopped and confirmed, never sent again.
     """
+    if _stale(job.attempt, given, now):
+        return NOTHING
     if given.proven and given.incarnation == job.attempt.incarnation:
         return (e.StopRequested(cause=StopCause.LOST, by="standfast", reason=f"{given.by}: absent after it was seen"),)
     message = "it was there, and the engine no longer knows it; that does not prove that it is dead"
