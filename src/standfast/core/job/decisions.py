@@ -161,8 +161,7 @@ def _absent_launching(job: Job, given: Absent, now: datetime) -> Events:
             f"sent to {attempt.incarnation}, but the engine now lives as {given.incarnation}: absence proves nothing"
         )
         return _doubt(job, Doubt.ENGINE_FORGOT, message, given.by)
-    quiet = (now - attempt.sent_at).total_seconds() >= given.quiet_s
-    if not given.proven or not quiet:
+    if not given.proven or not _quiet(attempt, given, now):
         message = "sent, and not to be found; a send still on its way is not ruled out"
         return _doubt(job, Doubt.ABSENCE_UNPROVEN, message, given.by)
     if given.final:
@@ -172,6 +171,13 @@ def _absent_launching(job: Job, given: Absent, now: datetime) -> Events:
         reason = f"sent {attempt.sends} times, and the engine holds no trace of it"
         return (e.StopRequested(cause=StopCause.LOST, by="standfast", reason=reason),)
     return (e.LaunchRepeated(because=f"{given.by}: absent in the life it was sent to"),)
+
+
+def _quiet(attempt: Attempt, given: Absent, now: datetime) -> bool:
+    """
+    Whether the engine's quiet time since the last send is over; also if the clock was set back behind that send.
+    """
+    return not 0 <= (now - attempt.sent_at).total_seconds() < given.quiet_s
 
 
 def _stale(attempt: Attempt, given: Absent, now: datetime) -> bool:
@@ -295,8 +301,7 @@ def _present_uncertain(job: Job, given: Present, now: datetime) -> Events:
 def _absent_uncertain(job: Job, given: Absent, now: datetime) -> Events:
     cause = job.uncertain.cause if job.uncertain else None
     proven = given.proven and given.incarnation == job.attempt.incarnation
-    quiet = (now - job.attempt.sent_at).total_seconds() >= given.quiet_s
-    if not (proven and quiet):
+    if not (proven and _quiet(job.attempt, given, now)):
         return NOTHING
     if cause is not None:
         return _absent_stopping(job, given, now)
