@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -175,3 +176,18 @@ def test_an_attempt_that_leaves_no_trace_is_voided_first() -> None:
     assert voided.phase is Phase.BACKING_OFF
     assert voided.attempt.ending is Ending.NEVER_RAN
     assert voided.attempt.failure is not None and voided.attempt.failure.code == "left_no_trace"
+
+
+@pytest.mark.parametrize("phase", [Phase.LAUNCHING, Phase.RUNNING, Phase.UNCERTAIN])
+def test_an_absence_from_before_is_no_news(phase: Phase) -> None:
+    """
+    Absent, looked for before the attempt was last sent or first seen, decides nothing, unless the clock was set back.
+    """
+    job = b.job(phase)
+    sent_at, now = job.attempt.sent_at, job.updated_at + timedelta(seconds=1)
+    before = b.absent(sent_at - timedelta(seconds=0.5), proven=True)
+
+    assert step(job, before, now).events == ()
+    assert step(job, b.absent(now, proven=True), now).events != ()
+    set_back = sent_at - timedelta(seconds=100)
+    assert step(job, b.absent(set_back, proven=True), set_back).events != ()
