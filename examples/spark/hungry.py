@@ -12,10 +12,10 @@ from pyspark.sql import SparkSession
 
 def main() -> None:
     """
-    Hold 600 MB of text in the driver's JVM, and say how much that was.
+    Hold ten texts of 40 MB in the driver's JVM, and say how many there were.
     """
     spark = SparkSession.builder.getOrCreate()
-    rows = spark.range(500_000, 1_000_000, 1, 2).selectExpr("repeat(cast(id as string), 200) as text")
+    rows = spark.range(10, 20, 1, 2).selectExpr("repeat(cast(id as string), 20000000) as text")
     print(f"collected {len(rows._jdf.collectAsList()):,} rows")
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from standfast.core.errors import Unavailable
 from standfast.core.failure import Failure, FailureClass
 from standfast.core.job import observation as o
+from standfast.core.job.evidence import Ending
 from standfast.core.job.observation import Observation
 from standfast.core.job.spec import digest
 from standfast.engines.process.engine import ProcessEngine
@@ -80,7 +81,7 @@ class SparkEngine(ProcessEngine):
 
     def _observation(self, root: Root, handle: str, look: Look) -> Observation:
         seen = super()._observation(root, handle, look)
-        if not isinstance(seen, o.Ended):
+        if not isinstance(seen, o.Ended) or all(found.ending is Ending.SUCCEEDED for found in seen.findings):
             return seen
         folder = root.run_directory(handle)
         output = translate.Output(_tail(folder / "stdout"), _tail(folder / "stderr"))
