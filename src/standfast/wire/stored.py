@@ -59,11 +59,9 @@ def decode_job(data: bytes | str, version: int = VERSION) -> Job:
 
 def encode_event(event: e.Event) -> bytes:
     """
-    The event as JSON; a `Submitted` leaves its spec to the job's record, which keeps it unchanged for good.
+    What is kept of the event, as JSON.
     """
-    if isinstance(event, e.Submitted):
-        event = msgspec.structs.replace(event, spec=None)
-    return _encoder.encode(event)
+    return _encoder.encode(e.kept(event))
 
 
 def decode_event(data: bytes | str, version: int = VERSION) -> e.Event:

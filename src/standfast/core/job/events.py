@@ -212,3 +212,17 @@ Event = (
     | Cancelled
     | RemainderRemoved
 )
+
+
+def kept(event: Event) -> Event:
+    """
+    The event as a store keeps it: without what the job's record keeps unchanged for good, its spec and its evidence.
+    """
+    match event:
+        case Submitted():
+            return msgspec.structs.replace(event, spec=None)
+        case Succeeded() | Failed() | RetryScheduled():
+            return msgspec.structs.replace(event, end=msgspec.structs.replace(event.end, evidence=()))
+        case Suspended(end=AttemptEnd() as end) | Cancelled(end=AttemptEnd() as end):
+            return msgspec.structs.replace(event, end=msgspec.structs.replace(end, evidence=()))
+    return event

@@ -220,8 +220,7 @@ class MemoryStore:
         return after
 
     def _append(self, step: Step, revision: int, event: e.Event) -> None:
-        if isinstance(event, e.Submitted):
-            event = msgspec.structs.replace(event, spec=None)
+        event = e.kept(event)
         job = step.after
         self._newest_seq += 1
         stored = StoredEvent(self._newest_seq, job.uid, job.namespace, revision, step.at, step.actor, event)
