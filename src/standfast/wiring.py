@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -116,6 +117,26 @@ async def control_plane(settings: Settings) -> AsyncIterator[Plane]:
         await stored.close()
 
 
+class Server(uvicorn.Server):
+    """
+    uvicorn's server, told to stop by SIGTERM and SIGINT, and not killed by them: the store is to be closed afterwards.
+    """
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """
+        Turn both signals into a graceful end for as long as the block lasts; uvicorn's own way raises them again.
+        """
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.remove_signal_handler(number)
+
+
 async def serve(settings: Settings) -> None:
     """
     Serve the API until SIGTERM or SIGINT, then finish what is under way and go.
@@ -145,7 +166,7 @@ async def serve(settings: Settings) -> None:
             gc.collect()
             gc.freeze()
             gc.set_threshold(20_000, 50, 100)
-            await uvicorn.Server(config).serve(sockets=[listener])
+            await Server(config).serve(sockets=[listener])
 
 
 def run(settings: Settings) -> None:

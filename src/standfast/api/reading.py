@@ -15,9 +15,8 @@ from starlette.requests import Request
 
 from standfast.api.bounds import body_of
 from standfast.api.problems import invalid_query
-from standfast.core.errors import InvalidSpec
+from standfast.core.errors import InvalidSpec, field_error
 from standfast.core.job.state import Phase
-from standfast.runtime.intake import field_error
 from standfast.wire import yaml
 
 T = TypeVar("T")

@@ -32,6 +32,19 @@ class FieldError(msgspec.Struct, frozen=True, gc=False):
     message: str
 
 
+def field_error(error: msgspec.ValidationError, *, at: str = "") -> FieldError:
+    """
+    msgspec's complaint as a field error: its path, `$.a.b[0]`, becomes a JSON pointer below `at`.
+    """
+    message, _, path = str(error).partition(" - at `")
+    # About a key it says "`key` in `$.a`": the pointer is to what holds the key.
+    path = path.rstrip("`").rpartition(" in `")[2]
+    pointer = path.removeprefix("$").replace("[...]", "/*")
+    for old, new in ((".", "/"), ("[", "/"), ("]", "")):
+        pointer = pointer.replace(old, new)
+    return FieldError(at + pointer, "malformed", message)
+
+
 class StandfastError(Exception):
     """
     Base of every error of a call; `code` never changes its meaning, `hint` says what to do.

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import msgspec
 import yaml
 
-from standfast.core.errors import FieldError, InvalidSpec
+from standfast.core.errors import FieldError, InvalidSpec, field_error
 from standfast.core.job.spec import Spec, check, check_names, digest
 
 _T = TypeVar("_T")
@@ -138,12 +138,7 @@ def _part(value: Any, kind: type[_T], at: str, wrong: list[FieldError]) -> _T | 
     try:
         return msgspec.convert(value, kind, str_keys=True)
     except msgspec.ValidationError as error:
-        message, _, path = str(error).partition(" - at `")
-        path = path.rstrip("`").rpartition(" in `")[2]  # a key: "`key` in `$.a`"
-        pointer = path.removeprefix("$").replace("[...]", "/*")
-        for old, new in ((".", "/"), ("[", "/"), ("]", "")):
-            pointer = pointer.replace(old, new)
-        wrong.append(FieldError(at + pointer, "malformed", message))
+        wrong.append(field_error(error, at=at))
         return None
 
 

@@ -22,8 +22,8 @@ from standfast.core.job.state import Job, Phase
 class Epoch(msgspec.Struct, frozen=True):
     """
     One life of a control plane on this store. fence: grows by one with each. outages: times without any, oldest first,
-    as far back as the oldest unfinished job. set_back_s: how far the machine's clock was set back since the last sign of
-    life; 0 if it was not.
+    as far back as the oldest unfinished job. set_back_s: how far the machine's clock was set back since the last sign
+    of life; 0 if it was not.
     """
 
     fence: int

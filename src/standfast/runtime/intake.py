@@ -11,7 +11,16 @@ from typing import Any
 
 import msgspec
 
-from standfast.core.errors import FieldError, InvalidSpec, KeyReused, NotFound, Rejected, StandfastError, Unavailable
+from standfast.core.errors import (
+    FieldError,
+    InvalidSpec,
+    KeyReused,
+    NotFound,
+    Rejected,
+    StandfastError,
+    Unavailable,
+    field_error,
+)
 from standfast.core.job.attempt import handle_of
 from standfast.core.job.inputs import Cancel, Remainder, Resolve, Resume, Submit, Suspend
 from standfast.core.job.machine import Step, step
@@ -262,17 +271,6 @@ async def forget(world: World, job: Job) -> None:
             for what in Remainder:
                 await engine.remove(attempt.handle, what)
     await world.store.remove(job.uid, revision=job.revision)
-
-
-def field_error(error: msgspec.ValidationError, *, at: str = "") -> FieldError:
-    """
-    msgspec's complaint as a field error: its `$.a.b[0]` path becomes a JSON pointer below `at`.
-    """
-    message, _, path = str(error).partition(" - at `")
-    pointer = path.rstrip("`").removeprefix("$").replace("[...]", "/*")
-    for old, new in ((".", "/"), ("[", "/"), ("]", "")):
-        pointer = pointer.replace(old, new)
-    return FieldError(at + pointer, "malformed", message)
 
 
 def _merged(document: Any, changes: Mapping[str, Any]) -> Any:

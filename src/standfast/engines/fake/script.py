@@ -12,7 +12,7 @@ from enum import StrEnum
 
 import msgspec
 
-from standfast.core.errors import FieldError
+from standfast.core.errors import FieldError, field_error
 from standfast.core.failure import Failure, FailureClass, Symptoms
 from standfast.core.job.evidence import Ending, Finding, Rank, Verdict
 from standfast.core.job.spec import Spec
@@ -116,9 +116,7 @@ def check(spec: Spec) -> list[FieldError]:
     try:
         script = parse(spec)
     except msgspec.ValidationError as error:
-        message, _, path = str(error).partition(" - at `")
-        pointer = path.rstrip("`").removeprefix("$").replace(".", "/")
-        return [FieldError(AT + pointer, "malformed", message)]
+        return [field_error(error, at=AT)]
     wrong = [
         FieldError(f"{AT}/{name}", "out_of_range", "must be 0 seconds or more")
         for name in _SECONDS

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from standfast.core.errors import FieldError
+from standfast.core.errors import FieldError, field_error
 from standfast.core.job.spec import Spec
 from standfast.engines.process import environment
 from standfast.engines.process.launcher import Command
@@ -104,9 +104,7 @@ def parse(spec: Spec) -> Program | FieldError:
     try:
         return msgspec.convert(spec.program, Program)
     except msgspec.ValidationError as error:
-        message, _, path = str(error).partition(" - at `$")
-        pointer = path.rstrip("`").replace(".", "/").replace("[", "/").replace("]", "")
-        return FieldError(f"/spec/program{pointer}", "malformed", message)
+        return field_error(error, at="/spec/program")
 
 
 def command(order: Order, program: Program, *, run_directory: Path, base: Mapping[str, str]) -> Command:

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from standfast.core.errors import FieldError
+from standfast.core.errors import FieldError, field_error
 from standfast.core.failure import FailureClass
 from standfast.core.job.spec import Spec
 from standfast.engines.process import program as process_program
@@ -98,9 +98,7 @@ def parse(spec: Spec) -> Program | FieldError:
     try:
         return msgspec.convert(spec.program, Program)
     except msgspec.ValidationError as error:
-        message, _, path = str(error).partition(" - at `$")
-        pointer = path.rstrip("`").replace("[...]", "").replace(".", "/").replace("[", "/").replace("]", "")
-        return FieldError(f"/spec/program{pointer}", "malformed", message)
+        return field_error(error, at="/spec/program")
 
 
 def check(spec: Spec) -> list[FieldError]:
