@@ -122,11 +122,14 @@ class Subject:
             await engine.halt(handle, grace_s=0.0)
             await self.until(engine, handle, Ended)
 
-    def ran_once(self, handle: str) -> None:
+    async def ran_once(self, handle: str) -> None:
         """
-        User code started exactly once under the handle, if anyone can tell.
+        User code started exactly once under the handle, if anyone can tell; it may take a moment to note that.
         """
         if self.starts is not None:
+            async with asyncio.timeout(self.patience_s):
+                while self.starts(handle) < 1:  # noqa: ASYNC110 - looks are all there is
+                    await asyncio.sleep(0.01)
             assert self.starts(handle) == 1
 
 

@@ -94,7 +94,7 @@ async def the_same_handle_twice_runs_once(subject: Subject) -> None:
         await engine.halt(order.handle, grace_s=0.0)
         await subject.end(engine, order.handle)
         assert isinstance(await engine.launch(order), Ended)
-        subject.ran_once(order.handle)
+        await subject.ran_once(order.handle)
 
 
 @CASES.case
@@ -106,7 +106,7 @@ async def many_launches_at_once_run_once(subject: Subject) -> None:
         order = subject.order(one, subject.programs.last)
         await asyncio.gather(*(engine.launch(order) for engine in (one, two) for _ in range(4)))
         await subject.until(one, order.handle, Present)
-        subject.ran_once(order.handle)
+        await subject.ran_once(order.handle)
         await subject.tidy(one, order.handle)
 
 
@@ -121,7 +121,7 @@ async def the_next_adapter_finds_what_runs(subject: Subject) -> None:
         assert isinstance(await look(engine, order.handle), Present)
         assert await engine.incarnation() == life
         assert isinstance(await engine.launch(order), Present)
-        subject.ran_once(order.handle)
+        await subject.ran_once(order.handle)
         await subject.tidy(engine, order.handle)
 
 

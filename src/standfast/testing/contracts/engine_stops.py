@@ -37,7 +37,7 @@ async def a_stop_may_be_repeated(subject: Subject) -> None:
         first = await subject.end(engine, order.handle)
         await other.halt(order.handle, grace_s=5.0)
         assert (await subject.end(other, order.handle)).findings == first.findings
-        subject.ran_once(order.handle)
+        await subject.ran_once(order.handle)
 
 
 @CASES.case
