@@ -4,8 +4,6 @@ Folders and control planes for crash tests, ended by pid whatever happens.
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from plane import Plane
+from plane import Plane, end_jobs
 
 
 @pytest.fixture
@@ -26,18 +24,3 @@ def plane(tmp_path: Path) -> Iterator[Plane]:
     yield made
     made.kill()
     end_jobs(tmp_path)
-
-
-def end_jobs(folder: Path) -> None:
-    """
-    Kill every process whose environment or command line names the folder.
-    """
-    mark = str(folder).encode()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
-            try:
-                seen = (entry / "environ").read_bytes() + (entry / "cmdline").read_bytes()
-                if mark in seen and b"pytest" not in (entry / "cmdline").read_bytes():
-                    os.kill(int(entry.name), signal.SIGKILL)
-            except OSError:
-                continue

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import end_jobs
 from ledger import Ledger
-from plane import Plane, living
+from plane import Plane, end_jobs, living
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(1500)]
 

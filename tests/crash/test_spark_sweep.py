@@ -14,9 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from conftest import end_jobs
 from ledger import Ledger
-from plane import Plane, living
+from plane import Plane, end_jobs, living
 
 FULL = os.environ.get("STANDFAST_CRASH") == "full"
 

@@ -4,13 +4,9 @@ Admission: slots of engines and queues hold, priorities decide, and a queued job
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from conftest import LIMITS, Bench, bench
+from runtime_bench import LIMITS, Bench, bench
 
 from standfast.core.job.inputs import Cancel
 from standfast.core.job.state import Phase

@@ -5,15 +5,11 @@ The loop: whoever is due gets a turn, one slow engine delays nobody, idleness co
 from __future__ import annotations
 
 import asyncio
-import sys
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from conftest import LIMITS, Bench, bench
+from runtime_bench import LIMITS, Bench, bench
 
 from standfast.core.job.inputs import Cancel
 from standfast.core.job.spec import Ttl

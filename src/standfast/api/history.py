@@ -4,6 +4,8 @@ What happened to a job over HTTP: attempts, evidence, events, the explanation.
 
 from __future__ import annotations
 
+import re
+
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
@@ -45,6 +47,17 @@ async def evidence(desk: Desk, request: Request, caller: Caller) -> Response:
         public.to_evidence(attempt.number, one) for attempt in job.attempts for one in public.evidence_of(job, attempt)
     ]
     return document(public.EvidenceList(items=items))
+
+
+async def blob(desk: Desk, request: Request, caller: Caller) -> Response:
+    """
+    GET /v1/blobs/{digest}.
+    """
+    name = request.path_params["digest"]
+    if not re.fullmatch(r"sha256:[0-9a-f]{64}", name):
+        raise NotFound(f"there is no evidence named {name}")
+    data = await desk.world.blobs.get(name)
+    return Response(data, 200, {"X-Content-Type-Options": "nosniff"}, "text/plain; charset=utf-8")
 
 
 async def explain(desk: Desk, request: Request, caller: Caller) -> Response:

@@ -256,6 +256,14 @@ ROUTES: tuple[Route, ...] = (
         codes=("cursor_expired",),
     ),
     Route(
+        "GET",
+        "/v1/blobs/{digest}",
+        history.blob,
+        "A piece of evidence whole, where the record holds its end only.",
+        answers={200: ("text/plain",)},
+        codes=("not_found",),
+    ),
+    Route(
         "POST",
         "/v1/plans",
         jobs.plan,

@@ -76,6 +76,7 @@ class Evidence(_Answer, frozen=True, gc=False, kw_only=True):
     rank: str | None = None
     detail: str | None = None
     raw: str | None = None
+    blob: str | None = None
 
 
 class Failure(_Answer, frozen=True, gc=False, kw_only=True):

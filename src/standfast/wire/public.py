@@ -183,6 +183,7 @@ class EvidenceAnswer(_Answer, frozen=True, gc=False, kw_only=True):
     rank: str | None
     detail: str | None
     raw: str | None
+    blob: str | None
 
 
 class Attempts(_Answer, frozen=True, gc=False, kw_only=True):
@@ -414,6 +415,7 @@ def to_evidence(number: int, evidence: Evidence) -> EvidenceAnswer:
         rank=None if evidence.rank is None else evidence.rank.name.lower(),
         detail=evidence.detail,
         raw=evidence.raw,
+        blob=evidence.blob,
     )
 
 

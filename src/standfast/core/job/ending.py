@@ -233,4 +233,5 @@ def _kept(finding: Finding, telling: Finding | None, now: datetime) -> Evidence:
         rank=finding.rank,
         detail=detail,
         raw=finding.raw,
+        blob=finding.blob,
     )

@@ -13,6 +13,9 @@ import msgspec
 
 from standfast.core.failure import Failure, Symptoms
 
+RAW_CHARS_MAX = 2000
+"""Of a source that is kept in a job's record."""
+
 
 class Verdict(StrEnum):
     """
@@ -63,7 +66,8 @@ class Finding(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only
     What one source says about the end of an attempt.
 
     failure: the engine's classification by its own rules; symptoms: the facts, so that a job's own rules can say
-    otherwise. raw: at most 2,000 characters of the source, verbatim.
+    otherwise. raw: the source, verbatim; in a record at most `RAW_CHARS_MAX` characters, its end. blob: the name of the
+    whole, where that is longer.
     """
 
     rank: Rank
@@ -72,6 +76,7 @@ class Finding(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only
     failure: Failure | None = None
     symptoms: Symptoms | None = None
     raw: str | None = None
+    blob: str | None = None
 
 
 class Evidence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True):
@@ -86,3 +91,4 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_onl
     rank: Rank | None = None
     detail: str | None = None
     raw: str | None = None
+    blob: str | None = None

@@ -43,7 +43,7 @@ FAILPOINT_VARIABLE = "STANDFAST_KEEPER_FAILPOINT"
 INLINE_MAX = 8
 """Looks that are made on the loop itself; more go to a thread."""
 
-STDERR_TAIL_BYTES = 2000
+STDERR_TAIL_BYTES = 16 * 1024
 
 CAPABILITIES = frozenset(Capability)
 

@@ -25,7 +25,8 @@ from standfast.engines.process.rules import NO_RECORD, OOM_LIKELY, REBOOT, SIGKI
 TRANSIENT = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EIO})
 """Refusals that may pass: the disk, memory or a table is full just now."""
 
-RAW_MAX = 2000
+TEXT_MAX = 2000
+"""Characters of a message that rules are tried on."""
 
 _GONE = {
     "gone": (Verdict.PROVEN, "ticket: no descendant was left (ECHILD under a subreaper)"),
@@ -182,7 +183,7 @@ def _from_status(look: observe.Seen, remains: Remains, *, rules: Sequence[Rule])
         source=source,
         failure=classify(rules, seen),
         symptoms=seen,
-        raw=remains.stderr[-RAW_MAX:] or None,
+        raw=remains.stderr or None,
     )
 
 
@@ -196,7 +197,7 @@ def from_receipt(left: Receipt | Ignored | None, *, rules: Sequence[Rule]) -> Fi
         return Finding(
             rank=Rank.RECEIPT, ending=Ending.UNKNOWN, source=f"receipt.json, ignored: {left.reason}"[:200], raw=left.raw
         )
-    source, raw = "receipt.json", msgspec.json.encode(left).decode()[:RAW_MAX]
+    source, raw = "receipt.json", msgspec.json.encode(left).decode()
     if left.outcome != "failed":
         return Finding(rank=Rank.RECEIPT, ending=Ending(left.outcome), source=source, raw=raw)
     seen = _symptoms(left)
@@ -224,7 +225,7 @@ def _symptoms(receipt: Receipt) -> Symptoms:
         condition=next((link.condition for link in chain if link.condition), None),
         sqlstate=next((link.sqlstate for link in chain if link.sqlstate), None),
         word=receipt.by or "exception",
-        text=": ".join(part for part in (first, message) if part)[:RAW_MAX] or None,
+        text=": ".join(part for part in (first, message) if part)[:TEXT_MAX] or None,
     )
 
 
