@@ -37,7 +37,8 @@ class Admission:
             Unavailable: The engine or the store does not answer; nobody was admitted.
         """
         world = self._world
-        if not any(s.phase is Phase.QUEUED and s.engine == engine.name for s in await world.catalogue.slots()):
+        slots = await world.catalogue.slots()
+        if not self._free(engine.name, slots) or not _queues(engine.name, slots):
             return []
         async with asyncio.timeout(world.limits.call_timeout_s):
             incarnation = await engine.incarnation()
@@ -69,17 +70,29 @@ class Admission:
         The queued jobs of the engine that have a slot, in the order they get it.
         """
         limits, now = self._world.limits, self._world.clock.now()
-        free = min(limits.of_engine(engine) - _active(slots, engine=engine), limits.batch)
-        if free <= 0:
-            return []
+        free = self._free(engine, slots)
         candidates: list[Job] = []
-        for queue in sorted({s.queue for s in slots if s.phase is Phase.QUEUED and s.engine == engine}):
+        for queue in _queues(engine, slots) if free else ():
             of_queue = limits.of_queue(queue)
             room = free if of_queue is None else min(free, of_queue - _active(slots, queue=queue))
             if room > 0:
                 candidates += await self._world.store.queued(now, engine=engine, queue=queue, limit=room)
         candidates.sort(key=lambda job: (-job.spec.priority, job.uid))
         return candidates[:free]
+
+    def _free(self, engine: str, slots: Sequence[Slot]) -> int:
+        """
+        How many jobs of the engine may start now, as far as the engine bounds it.
+        """
+        limits = self._world.limits
+        return max(0, min(limits.of_engine(engine) - _active(slots, engine=engine), limits.batch))
+
+
+def _queues(engine: str, slots: Sequence[Slot]) -> list[str]:
+    """
+    The queues with queued jobs of that engine.
+    """
+    return sorted({s.queue for s in slots if s.phase is Phase.QUEUED and s.engine == engine})
 
 
 def _active(slots: Sequence[Slot], *, engine: str | None = None, queue: str | None = None) -> int:

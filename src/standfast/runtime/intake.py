@@ -28,7 +28,9 @@ from standfast.core.job.spec import Spec, check, check_names, digest
 from standfast.core.job.state import Job
 from standfast.ports.engine import Order
 from standfast.ports.store import Committed, Lost, Taken
-from standfast.runtime.world import EVENTS, TURN, World
+from standfast.runtime.archive import forget_archive
+from standfast.runtime.turn import wake
+from standfast.runtime.world import World
 
 SWAP_TRIES = 20
 """How often a command that lost its swap is taken again before the caller is told to come back."""
@@ -239,9 +241,9 @@ class Intake:
 
     async def _commit(self, steps: Sequence[Step]) -> list[Committed]:
         committed = await self._world.store.commit(steps)
-        if any(not isinstance(answer, Lost | Taken) for answer in committed):
-            self._world.wakeups.hint(EVENTS)
-            self._world.wakeups.hint(TURN)
+        wake(
+            self._world, (s for s, answer in zip(steps, committed, strict=True) if not isinstance(answer, Lost | Taken))
+        )
         return committed
 
 
@@ -270,6 +272,7 @@ async def forget(world: World, job: Job) -> None:
         for attempt in job.attempts:
             for what in Remainder:
                 await engine.remove(attempt.handle, what)
+    await forget_archive(world, job)
     await world.store.remove(job.uid, revision=job.revision)
 
 

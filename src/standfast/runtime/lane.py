@@ -8,6 +8,7 @@ observation in the inbox; one drain at a time takes all of them in one turn, and
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -22,6 +23,7 @@ from standfast.core.job.machine import Step
 from standfast.core.job.observation import Absent, Ended, Observation, Unreachable
 from standfast.core.job.state import Job
 from standfast.ports.engine import Engine
+from standfast.runtime.archive import archived
 from standfast.runtime.intake import forget, order_of
 from standfast.runtime.turn import Told, take
 from standfast.runtime.world import World
@@ -48,7 +50,8 @@ class Lane:
         self.opened = asyncio.Event()
         self._world = world
         self._moved = moved
-        self._launches = asyncio.Semaphore(world.limits.launches)
+        self._to_launch: deque[Job] = deque()
+        self._launchers = 0
         self._looks: dict[int, set[str]] = {}
         self._began_s: float | None = None
         self._sent_s: dict[str, float] = {}
@@ -155,13 +158,25 @@ class Lane:
             self.launching.add(handle)
             for launched in self._looks.values():
                 launched.add(handle)
-            self._spawn(self._launch_one(job))
+            self._to_launch.append(job)
+            if self._launchers < self._world.limits.launches:
+                self._launchers += 1
+                self._spawn(self._launch_waiting())
+
+    async def _launch_waiting(self) -> None:
+        """
+        One of at most `launches` that launch whoever waits; a task and a semaphore for each job cost more than a row.
+        """
+        try:
+            while self._to_launch:
+                await self._launch_one(self._to_launch.popleft())
+        finally:
+            self._launchers -= 1
 
     async def _launch_one(self, job: Job) -> None:
         handle = job.attempt.handle
         try:
-            async with self._launches:
-                seen = await self._ask("launch", self.engine.launch(order_of(job, handle, job.attempt.number)))
+            seen = await self._ask("launch", self.engine.launch(order_of(job, handle, job.attempt.number)))
         finally:
             self.launching.discard(handle)
         if isinstance(seen, Unreachable):
@@ -210,6 +225,7 @@ class Lane:
             while self._inbox:
                 told, self._inbox = self._inbox, []
                 try:
+                    told = await archived(self._world, told)
                     won = await take(self._world, told)
                 except Unavailable as error:
                     log.warning("store_unavailable", inputs=len(told), error=str(error))

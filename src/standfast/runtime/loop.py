@@ -26,7 +26,7 @@ from standfast.runtime.lane import Lane
 from standfast.runtime.observer import Observer
 from standfast.runtime.sweep import Sweep
 from standfast.runtime.turn import commit
-from standfast.runtime.world import TURN, World
+from standfast.runtime.world import DUE, TURN, World
 
 log = structlog.get_logger(__name__)
 
@@ -135,7 +135,7 @@ class Loop:
         """
         world = self._world
         while True:
-            seen = world.wakeups.seen(TURN)
+            seen = world.wakeups.seen(DUE)
             try:
                 next_at = await self._one_round()
                 self._failed = None
@@ -143,8 +143,8 @@ class Loop:
                 self._failed = f"store: {error}"
                 log.warning("store_unavailable", error=str(error))
                 next_at = world.clock.now() + timedelta(seconds=RETRY_S)
-                seen = world.wakeups.seen(TURN)
-            await world.wakeups.wait(TURN, seen=seen, until=next_at)
+                seen = world.wakeups.seen(DUE)
+            await world.wakeups.wait(DUE, seen=seen, until=next_at)
 
     async def _one_round(self) -> datetime | None:
         """

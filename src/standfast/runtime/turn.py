@@ -6,7 +6,7 @@ Belongs here: load, step, commit, retake. Nothing is kept between two turns, so 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 import structlog
@@ -15,9 +15,9 @@ from standfast.core.errors import IllegalTransition
 from standfast.core.job.inputs import Due, Removed
 from standfast.core.job.machine import Step, step
 from standfast.core.job.observation import Absent, Ended, Observation, Present, Refused, Unreachable
-from standfast.core.job.state import Job
+from standfast.core.job.state import Job, Phase
 from standfast.ports.store import Lost
-from standfast.runtime.world import EVENTS, TURN, World
+from standfast.runtime.world import DUE, EVENTS, TURN, World
 
 log = structlog.get_logger(__name__)
 
@@ -67,10 +67,26 @@ async def commit(world: World, steps: Sequence[Step]) -> list[Job | Lost]:
     if not steps:
         return []
     answers = await world.store.commit(steps)
-    if any(s.events for s in steps):
-        world.wakeups.hint(EVENTS)
-    world.wakeups.hint(TURN)
+    wake(world, steps)
     return [answer for answer in answers if isinstance(answer, Job | Lost)]
+
+
+def wake(world: World, steps: Iterable[Step]) -> None:
+    """
+    Hint whoever waits for what these committed steps may have changed, and nobody else: a needless turn costs a read.
+    """
+    topics: set[str] = set()
+    for s in steps:
+        before, after = s.before, s.after
+        if s.events:
+            topics.add(EVENTS)
+        if after.wake_at is not None:
+            topics.add(DUE)
+        freed = before is not None and before.phase.holds_slot and not after.phase.holds_slot
+        if freed or after.phase is Phase.QUEUED:
+            topics.add(TURN)
+    for topic in topics:
+        world.wakeups.hint(topic)
 
 
 async def _steps(world: World, told: Sequence[Told]) -> list[tuple[Told, Step]]:

@@ -17,7 +17,10 @@ from standfast.ports.store import Catalogue, JobStore
 from standfast.ports.wakeups import Wakeups
 
 TURN = "turn"
-"""Wakeup topic: a job may be due, or a slot free."""
+"""Wakeup topic: a job was queued, or a slot came free."""
+
+DUE = "due"
+"""Wakeup topic: a wake time was set."""
 
 EVENTS = "events"
 """Wakeup topic: events were committed."""
