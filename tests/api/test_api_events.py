@@ -36,7 +36,7 @@ async def test_pages_of_events(http: Http) -> None:
     """
     told = await ended(http, (await made(http))["uid"])
     whole = (await http.get(f"/v1/jobs/{told['uid']}/events")).json()
-    assert [one["type"] for one in whole["items"]][0] == "Submitted" and "spec" not in whole["items"][0]["data"]
+    assert whole["items"][0]["type"] == "Submitted" and "spec" not in whole["items"][0]["data"]
     assert [one["seq"] for one in whole["items"]] == await _numbers(http, told["uid"])
     assert whole["next_cursor"] == str(whole["items"][-1]["seq"])
     assert [one["revision"] for one in whole["items"]] == list(range(1, told["revision"] + 1))
@@ -154,7 +154,7 @@ async def test_a_reader_that_stops_reading_costs_no_memory_and_loses_nothing(
     http: Http, plane: Plane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
-    It is sent what it takes and no more, while a shared tail of bounded length goes on; later it gets all from the store.
+    It is sent what it takes and no more, while a shared tail of bounded length goes on; later the store has all of it.
     """
     monkeypatch.setattr(feed, "KEPT", 16)
     async with opened(plane.app, "/v1/events?follow=true&after=0") as stopped:

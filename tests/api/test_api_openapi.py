@@ -25,7 +25,8 @@ from standfast.api.routes import ROUTES
 from standfast.testing.server import FakeServer
 
 ROOT = Path(__file__).parents[2]
-GENERATED = ROOT / "src" / "standfast"
+SOURCES = ROOT / "src" / "standfast"
+RAISED = re.compile(r"(?:Unavailable|NotFound|Gone|Conflict|Forbidden|Rejected)\(((?:[^()]|\([^()]*\))*)\)")
 
 
 def test_it_is_openapi_3_1() -> None:
@@ -70,12 +71,10 @@ def test_every_code_is_documented() -> None:
     for code in CATALOGUE:
         assert f"`{code}`" in page
     used: dict[str, Path] = {}
-    for path in GENERATED.rglob("*.py"):
-        if path.is_relative_to(GENERATED / "client") or path.is_relative_to(GENERATED / "cli"):
+    for path in SOURCES.rglob("*.py"):
+        if path.is_relative_to(SOURCES / "client") or path.is_relative_to(SOURCES / "cli"):
             continue
-        for call in re.findall(
-            r"(?:Unavailable|NotFound|Gone|Conflict|Forbidden|Rejected)\(((?:[^()]|\([^()]*\))*)\)", path.read_text()
-        ):
+        for call in RAISED.findall(path.read_text()):
             for code in re.findall(r'\bcode="(\w+)"', call):
                 used.setdefault(code, path)
     assert used, "the search finds nothing any more"
@@ -134,4 +133,8 @@ def _ask(case: schemathesis.Case, server: FakeServer) -> None:
     for name in ("wait", "follow"):
         case.query.pop(name, None)
     case.headers.pop("accept", None)
-    case.call_and_validate(base_url=server.url, timeout=20, excluded_checks=NOT_CHECKED)
+    excluded = list(NOT_CHECKED)
+    if case.path == "/v1/jobs/batch":
+        # A wrong job of a batch is refused in its own place of a good answer.
+        excluded.append(openapi_checks.negative_data_rejection)
+    case.call_and_validate(base_url=server.url, timeout=20, excluded_checks=excluded)

@@ -136,7 +136,10 @@ async def _followed(
         if error is not None and error.code != trouble and not isinstance(error, NotFound):
             yield sse.frame(msgspec.json.encode({"code": error.code, "detail": error.message}), event="trouble")
         trouble = None if error is None else error.code
-        data = b"" if chunk is None else chunk.data if chunk.ended or job.phase.final else whole_characters(chunk.data)
+        data = b""
+        if chunk is not None:
+            at_end = chunk.ended or (job.phase.final and chunk.next_offset >= chunk.size)
+            data = chunk.data if at_end else whole_characters(chunk.data)
         if chunk is not None and data:
             offset, pause_s = chunk.offset + len(data), PAUSE_S
             beat = clock.now() + timedelta(seconds=sse.HEARTBEAT_S)
