@@ -12,6 +12,7 @@ import fcntl
 import os
 import select
 import signal
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,13 +27,23 @@ from standfast.system.clock import SystemClock
 from standfast.system.ids import SystemIds
 
 QUIET = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+LIFE = f"{os.getpid():x}{time.monotonic_ns():x}"
+"""In every handle, so that two runs of these tests on one machine never find, or clean up, each other's processes."""
+
 PRELUDE = "from pyspark.sql import SparkSession\nspark = SparkSession.builder.getOrCreate()\n"
+
+
+def handle_of(word: str, attempt: int = 1) -> str:
+    """
+    A handle of this run of the tests alone.
+    """
+    return f"sf-{word}{LIFE}-{attempt}"
 
 
 def order(
     main: str | Path,
     *,
-    handle: str = "sf-lab-1",
+    handle: str | None = None,
     attempt: int = 1,
     resources: Resources | None = None,
     spec: Mapping[str, Any] | None = None,
@@ -45,7 +56,7 @@ def order(
     given["env"] = {"SPARK_LOCAL_IP": "127.0.0.1", **given.get("env", {})}
     made = Spec(engine="spark", program=given, **(spec or {}))
     return Order(
-        handle=handle,
+        handle=handle or handle_of("lab"),
         uid="job_lab",
         namespace="default",
         name="lab",
@@ -84,9 +95,20 @@ class SparkLab:
 
     async def heard(self, pipe: Path) -> str:
         """
-        The word that comes through the pipe.
+        The word that comes through the pipe, within minutes or never.
         """
-        return (await asyncio.to_thread(pipe.read_text)).strip()
+        # Open for both, so that neither side waits for the other, and a job that died is not waited for for ever.
+        end = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+        came = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        loop.add_reader(end, came.set)
+        try:
+            async with asyncio.timeout(300):
+                await came.wait()
+            return os.read(end, 100).decode()
+        finally:
+            loop.remove_reader(end)
+            os.close(end)
 
     async def launch(self, given: Order) -> Observation:
         """

@@ -70,7 +70,7 @@ def test_a_full_program_is_sound() -> None:
         ({"conf": {"spark.driver.supervise": True}}, "/conf/spark.driver.supervise", "reserved"),
         ({"conf": {"hive.x": "1"}}, "/conf/hive.x", "malformed"),
         ({"conf": {"spark.a/b~c": "\0"}}, "/conf/spark.a~1b~0c", "malformed"),
-        ({"conf": {"spark.x": ["a"]}}, "/conf", "malformed"),
+        ({"conf": {"spark.x": ["a"]}}, "/conf/*", "malformed"),
         ({"driver_memory": "2048"}, "/driver_memory", "malformed"),
         ({"driver_memory": "256m"}, "/driver_memory", "out_of_range"),
         ({"executor_memory": "lots"}, "/executor_memory", "malformed"),

