@@ -109,6 +109,13 @@ async def doctor(desk: Desk, request: Request, caller: Caller) -> Response:
         _check(f"engine {one.name}", one.reachable, one.trouble or "answers", "See whether the engine is up.")
         for one in told
     ]
+    homeless = {s.engine for s in slots if not s.phase.final and s.engine not in desk.world.engines}
+    checks += [
+        _check(
+            f"engine {name}", False, "has unfinished jobs, and is not configured here", "Start with this engine too."
+        )
+        for name in sorted(homeless)
+    ]
     unsure = sum(slot.count for slot in slots if slot.phase is Phase.UNCERTAIN)
     hint = "standfast get jobs --phase uncertain, then standfast explain"
     checks.append(_check("uncertain jobs", unsure == 0, f"{unsure} uncertain", hint))

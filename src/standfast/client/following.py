@@ -146,7 +146,7 @@ class Reading:
         Raises:
             ClientError: It will not get better.
         """
-        if isinstance(error, NotFound) and error.code == "job_not_found":
+        if isinstance(error, NotFound) and error.code in ("job_not_found", "attempt_not_found"):
             raise error
         if not self._follow or (self._only is not None and not isinstance(error, Unavailable)):
             if isinstance(error, NotFound):

@@ -28,6 +28,8 @@ class Admission:
     def __init__(self, world: World) -> None:
         self._world = world
         self._one_at_a_time = asyncio.Lock()
+        self.trouble: dict[str, str] = {}
+        """By engine, why it cannot be asked just now; what keeps its queued jobs waiting."""
 
     async def admit(self, engine: Engine) -> list[Step]:
         """
@@ -63,7 +65,13 @@ class Admission:
         of_queue = limits.of_queue(queue)
         if of_queue is not None and of_queue - _active(slots, queue=queue) < limit - active:
             limit, active, name = of_queue, _active(slots, queue=queue), f"queue {queue}"
-        return Waiting(limit=name, slots=limit, active=active, ahead=await self._world.catalogue.ahead(job))
+        return Waiting(
+            limit=name,
+            slots=limit,
+            active=active,
+            ahead=await self._world.catalogue.ahead(job),
+            trouble=self.trouble.get(engine),
+        )
 
     async def _next(self, engine: str, slots: Sequence[Slot]) -> list[Job]:
         """

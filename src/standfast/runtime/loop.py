@@ -176,9 +176,12 @@ class Loop:
             try:
                 await lane.engine.open(observer.hint)
                 lane.opened.set()
+                self._admission.trouble.pop(lane.engine.name, None)
                 break
             except Unavailable as error:
-                log.warning("engine_unavailable", engine=lane.engine.name, error=error.message)
+                if self._admission.trouble.get(lane.engine.name) != error.message:
+                    log.warning("engine_unavailable", engine=lane.engine.name, error=error.message)
+                self._admission.trouble[lane.engine.name] = error.message
                 await self._world.clock.sleep(RETRY_S)
         await observer.run()
 
@@ -207,11 +210,15 @@ class Loop:
             seen, until = world.wakeups.seen(TURN), world.clock.now() + timedelta(seconds=ADMIT_AGAIN_S)
             try:
                 won = await self._admission.admit(lane.engine)
+                self._admission.trouble.pop(lane.engine.name, None)
                 self.moved(won)
                 if won:
                     continue
             except (Unavailable, TimeoutError) as error:
-                log.warning("admission_waits", engine=lane.engine.name, error=str(error))
+                told = str(error) or "no answer in time"
+                if self._admission.trouble.get(lane.engine.name) != told:
+                    log.warning("admission_waits", engine=lane.engine.name, error=told)
+                self._admission.trouble[lane.engine.name] = told
                 until = world.clock.now() + timedelta(seconds=RETRY_S)
                 seen = world.wakeups.seen(TURN)
             await world.wakeups.wait(TURN, seen=seen, until=until)

@@ -350,7 +350,7 @@ def _resolve(job: Job, given: Resolve, now: datetime) -> Events:
     if given.answer == "absent":
         if cause is None and job.attempt.seen_at is None:
             return (*said, e.LaunchRepeated(because=source))
-        end = end_without_report(job, source=source, now=now)
+        end = end_without_report(job, source=source, now=now, rank=Rank.PERSON)
         if job.uncertain is not None and job.uncertain.end is not None:
             known = job.uncertain.end
             # The word says that it is over, not that it went well.
@@ -359,19 +359,16 @@ def _resolve(job: Job, given: Resolve, now: datetime) -> Events:
         return said + close(job, end, source=source)
     if given.outcome is None:
         raise InvalidSpec([FieldError("/outcome", "required", "say how it ended: succeeded, failed or cancelled")])
-    word = Evidence(
-        claim="outcome",
-        verdict=Verdict.PROVEN,
-        source=source,
-        at=now,
-        rank=Rank.PERSON,
-        detail=given.outcome.value,
+    # A word is recorded as one: it settles the job, and proves nothing.
+    word, gone = (
+        Evidence(claim=claim, verdict=Verdict.NOT_CHECKED, source=source, at=now, rank=Rank.PERSON, detail=detail)
+        for claim, detail in (("outcome", given.outcome.value), ("gone", None))
     )
-    gone = Evidence(claim="gone", verdict=Verdict.PROVEN, source=source, at=now)
+    seen = job.uncertain.end.evidence if job.uncertain is not None and job.uncertain.end is not None else ()
     failure = None
     if given.outcome is Outcome.FAILED:
         failure = Failure.of(FailureClass.UNKNOWN, "resolved", given.because)
-    end = AttemptEnd(ending=Ending(given.outcome.value), failure=failure, evidence=(word, gone))
+    end = AttemptEnd(ending=Ending(given.outcome.value), failure=failure, evidence=(*seen, word, gone))
     match given.outcome:
         case Outcome.SUCCEEDED:
             return (*said, e.Succeeded(end=end))

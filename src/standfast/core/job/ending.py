@@ -55,9 +55,11 @@ def end_of(job: Job, ended: Ended, now: datetime) -> AttemptEnd:
     )
 
 
-def end_without_report(job: Job, *, source: str, now: datetime, verdict: Verdict = Verdict.PROVEN) -> AttemptEnd:
+def end_without_report(job: Job, *, source: str, now: datetime, rank: Rank | None = None) -> AttemptEnd:
     """
     The end of an attempt that is confirmed gone but left no report: its stop explains it, else it was lost.
+
+    rank: PERSON if somebody's word is all that says so; None: the engine proved it.
     """
     stop = job.attempt.stop
     cause = stop.cause if stop else StopCause.LOST
@@ -65,7 +67,8 @@ def end_without_report(job: Job, *, source: str, now: datetime, verdict: Verdict
     if cause is StopCause.LOST and job.attempt.seen_at is None:
         message = f"sent {job.attempt.sends} times, and the engine holds no trace of it"
         failure = Failure.of(FailureClass.SUBMISSION_REFUSED, "left_no_trace", message, retryable=True, free=True)
-    evidence = (Evidence(claim="gone", verdict=verdict, source=source, at=now),)
+    verdict = Verdict.NOT_CHECKED if rank is Rank.PERSON else Verdict.PROVEN
+    evidence = (Evidence(claim="gone", verdict=verdict, source=source, at=now, rank=rank),)
     return AttemptEnd(
         ending=ending,
         failure=failure,
@@ -132,7 +135,7 @@ def close(job: Job, end: AttemptEnd, *, source: str) -> tuple[e.Event, ...]:
     )
     if isinstance(answer, NoRetry):
         return (e.Failed(end=end, because=answer.because),)
-    if not job.spec.retry.unproven_gone and not _proven_gone(end):
+    if not job.spec.retry.unproven_gone and not _settled_gone(end):
         message = "it failed, and another attempt must not start while something of it may be alive"
         return _doubt(job, Doubt.GONE_UNPROVEN, message, source, end)
     if stop is not None and stop.cause is StopCause.SUSPEND:
@@ -149,8 +152,11 @@ def _doubt(job: Job, doubt: Doubt, message: str, source: str, end: AttemptEnd) -
     return (e.BecameUncertain(doubt=doubt, message=message, source=source, end=end),)
 
 
-def _proven_gone(end: AttemptEnd) -> bool:
-    return any(ev.claim == "gone" and ev.verdict is Verdict.PROVEN for ev in end.evidence)
+def _settled_gone(end: AttemptEnd) -> bool:
+    """
+    Whether its death is proven, or vouched for by a person.
+    """
+    return any(ev.claim == "gone" and (ev.verdict is Verdict.PROVEN or ev.rank is Rank.PERSON) for ev in end.evidence)
 
 
 def _judge(spec: Spec, attempt: Attempt, ended: Ended, telling: Finding | None) -> tuple[Ending, Failure | None]:

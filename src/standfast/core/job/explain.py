@@ -12,13 +12,14 @@ from datetime import datetime
 
 import msgspec
 
+from standfast.core.errors import Rejected
 from standfast.core.job.attempt import StopCause
-from standfast.core.job.decisions import DECISIONS
-from standfast.core.job.inputs import Cancel, Resolve, Resume, Suspend
+from standfast.core.job.inputs import Cancel, Input, Resolve, Resume, Suspend
+from standfast.core.job.machine import decide
 from standfast.core.job.state import Doubt, Job, Phase
 
 REASONS: Mapping[Phase, tuple[str, ...]] = {
-    Phase.QUEUED: ("AwaitingTurn", "StartTimeAhead"),
+    Phase.QUEUED: ("AwaitingTurn", "StartTimeAhead", "EngineUnreachable"),
     Phase.LAUNCHING: ("AwaitingAnswer", "Starting"),
     Phase.RUNNING: ("Running", "ContactLost"),
     Phase.STOPPING: (
@@ -48,13 +49,15 @@ _STOP_REASONS = {
 
 class Waiting(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True):
     """
-    What a queued job waits for, as the runtime counts it: who holds the slots, and how many stand before it.
+    What a queued job waits for, as the runtime counts it: who holds the slots, and how many stand before it. trouble:
+    why its engine cannot be asked just now.
     """
 
     limit: str
     slots: int
     active: int
     ahead: int | None = None
+    trouble: str | None = None
 
 
 class Why(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True):
@@ -104,6 +107,8 @@ def _queued(job: Job, waiting: Waiting | None) -> _Told:
         return "StartTimeAhead", f"not before {job.spec.start_at.isoformat()}", "nothing"
     if waiting is None:
         return "AwaitingTurn", f"waits for its turn in queue {job.spec.queue}", "nothing"
+    if waiting.trouble is not None:
+        return "EngineUnreachable", f"engine {job.spec.engine} cannot be asked: {waiting.trouble}", "proof"
     place = "" if waiting.ahead is None else f", {waiting.ahead} before it"
     return (
         "AwaitingTurn",
@@ -203,34 +208,30 @@ def next_of(job: Job) -> Next | None:
     return Next(action=action, at=job.wake_at)
 
 
-_VERBS: tuple[tuple[str, type], ...] = (
-    ("cancel", Cancel),
-    ("suspend", Suspend),
-    ("resume", Resume),
-    ("resolve", Resolve),
-)
+_COMMANDS: Mapping[str, Input] = {
+    "cancel": Cancel(by=""),
+    "suspend": Suspend(by=""),
+    "resume": Resume(by=""),
+    "resolve": Resolve(by="", answer="present", because="asked for its moves"),
+}
 
 
 def moves(job: Job) -> tuple[Move, ...]:
     """
-    Every verb a person might want, each with whether the job allows it now; from the decision table, so never wrong.
+    Every verb a person might want, each with whether it would do anything now; asked of `decide`, so never wrong.
     """
-    told = [_move(job, verb, command) for verb, command in _VERBS]
-    final = job.phase.final
-    told.append(Move(verb="retry", allowed=final, why=None if final else f"it is {job.phase}, not finished"))
-    told.append(Move(verb="delete", allowed=final, why=None if final else f"it is {job.phase}, not finished"))
+    told = [_move(job, verb, command) for verb, command in _COMMANDS.items()]
+    unfinished = None if job.phase.final else f"it is {job.phase}, not finished"
+    told += [Move(verb=verb, allowed=unfinished is None, why=unfinished) for verb in ("retry", "delete")]
     return tuple(told)
 
 
-def _move(job: Job, verb: str, command: type) -> Move:
-    stop = job.attempts[-1].stop if job.attempts else None
-    allowed = (job.phase, command) in DECISIONS and not (job.phase.final and command is Cancel)
-    stopping = job.phase in (Phase.STOPPING, Phase.UNCERTAIN)
-    if stopping and command is Suspend and stop and stop.cause is StopCause.CANCEL:
-        allowed = False
-    if allowed:
-        return Move(verb=verb, allowed=True)
-    return Move(verb=verb, allowed=False, why=f"a job that is {job.phase} does not allow it")
+def _move(job: Job, verb: str, command: Input) -> Move:
+    try:
+        does = decide(job, command, job.updated_at)
+    except Rejected as refused:
+        return Move(verb=verb, allowed=False, why=refused.message)
+    return Move(verb=verb, allowed=bool(does), why=None if does else f"it would change nothing: it is {job.phase}")
 
 
 def settles(job: Job) -> tuple[str, ...]:

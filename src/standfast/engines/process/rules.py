@@ -12,7 +12,7 @@ from standfast.core.failure import FailureClass, Rule
 SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV = 1, 2, 3, 4, 6, 7, 8, 9, 11
 SIGTERM, SIGXCPU, SIGXFSZ, SIGSYS = 15, 24, 25, 31
 
-OOM_PROVEN, OOM_LIKELY, REBOOT, NO_RECORD = "oom_proven", "oom_likely", "reboot", "no_record"
+OOM_LIKELY, REBOOT, NO_RECORD = "oom_likely", "reboot", "no_record"
 """Words that `translate` puts into the symptoms, from facts that no exit status carries."""
 
 RULES: tuple[Rule, ...] = (
@@ -22,7 +22,6 @@ RULES: tuple[Rule, ...] = (
         code="oom.exception",
         exceptions=("MemoryError", "OutOfMemoryError"),
     ),
-    Rule(name="process/oom_proven", failure_class=FailureClass.OUT_OF_MEMORY, code="oom.cgroup", words=(OOM_PROVEN,)),
     Rule(
         name="process/oom_likely",
         failure_class=FailureClass.OUT_OF_MEMORY,
@@ -58,5 +57,11 @@ RULES: tuple[Rule, ...] = (
         code="killed",
         signals=(SIGKILL, SIGTERM, SIGINT, SIGHUP),
     ),
-    Rule(name="process/exit", failure_class=FailureClass.USER_ERROR, code="exit", exit_codes=tuple(range(1, 256))),
+    Rule(
+        name="process/exit",
+        failure_class=FailureClass.USER_ERROR,
+        code="exit",
+        exit_codes=tuple(range(1, 256)),
+        suggestion="Read the end of its stderr in the evidence; `exit_codes` of the spec can give the number a class.",
+    ),
 )
