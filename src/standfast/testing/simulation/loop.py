@@ -54,6 +54,17 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """
         return self._jumping.now_s
 
+    def let_go(self) -> None:
+        """
+        Cancel what is left, and close.
+        """
+        left = asyncio.all_tasks(self)
+        for task in left:
+            task.cancel()
+        if left:
+            self.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        self.close()
+
 
 class VirtualClock:
     """

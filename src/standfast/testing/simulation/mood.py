@@ -50,7 +50,8 @@ def mood_of(random: Random) -> Mood:
     """
     capabilities = ALL
     quiet_s = 0.0
-    late_s = random.choice([0.5, 8.0, 45.0])
+    forgets = random.random() < 0.3
+    late_s = random.choice([0.5, 8.0, 45.0, 200.0 if forgets else 45.0])
     if random.random() < 0.35:
         # An engine that takes a handle twice: what is under way for longer than its quiet time must not exist.
         capabilities -= {Capability.REFUSES_TWICE}
@@ -66,11 +67,11 @@ def mood_of(random: Random) -> Mood:
         unavailable=random.choice([0.0, 0.0, 0.02]),
         lose_request=random.choice([0.0, 0.03, 0.15]),
         lose_reply=random.choice([0.0, 0.03, 0.15]),
-        late=random.choice([0.0, 0.05, 0.3]),
+        late=random.choice([0.0, 0.1, 0.4]),
         late_s=late_s,
         skew_s=random.choice([0.0, 0.0, 5.0, 120.0]),
         act_every_s=random.choice([15.0, 40.0, 200.0]),
-        forgets=random.random() < 0.3,
+        forgets=forgets,
         kills=random.random() < 0.3,
         innocent=random.random() < 0.3,
         capabilities=capabilities,

@@ -151,6 +151,10 @@ class Network:
             stage.kill(life, f"{call}.after")
         if life.dead:
             await life.halt()
+        if stage.chance(mood.late):
+            await asyncio.sleep(stage.luck.uniform(0, mood.late_s))
+        if life.dead:
+            await life.halt()
         if stage.chance(mood.lose_reply):
             stage.note(f"answer lost: {call}")
             raise Unavailable("no answer", code="engine_unreachable")

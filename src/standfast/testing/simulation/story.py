@@ -74,12 +74,12 @@ class Report:
         return f"seed {self.seed}: {self.violation} ({told})\n  again: {again}"
 
 
-def tell(seed: int) -> Report:
+def tell(seed: int, **weather: Any) -> Report:
     """
-    Tell the story of a seed.
+    Tell the story of a seed. weather: fields of its mood that are not drawn, to look where something is to be found.
     """
     loop = VirtualLoop()
-    mood = mood_of(Random(f"{seed}/mood"))
+    mood = replace(mood_of(Random(f"{seed}/mood")), **weather)
     stage = Stage(seed, mood, loop, [make() for make in checkers.ALL])
     stage.note(str(replace(mood, capabilities=frozenset())) + f" without {sorted(ALL - mood.capabilities)}")
     try:
@@ -88,7 +88,7 @@ def tell(seed: int) -> Report:
     except NothingLeft:
         stage.demand(False, "everything waits for ever")
     finally:
-        _close(loop)
+        loop.let_go()
     return Report(
         seed, stage.violation, stage.trace, len(stage.jobs), stage.lives, len(stage.engine.ledger), loop.time()
     )
@@ -282,15 +282,3 @@ async def _command(intake: Intake, uid: str, verb: str, number: int) -> None:
 def _state(job: Job) -> str:
     doubt = f" ({job.uncertain.doubt}: {job.uncertain.message})" if job.uncertain else ""
     return f"{job.phase}{doubt}, attempt {len(job.attempts)}"
-
-
-def _close(loop: VirtualLoop) -> None:
-    """
-    Cancel what is left and close the loop.
-    """
-    left = asyncio.all_tasks(loop)
-    for task in left:
-        task.cancel()
-    if left:
-        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-    loop.close()

@@ -31,7 +31,7 @@ def program_of(random: Random, mood: Mood) -> dict[str, Any]:
     program["starting_s"] = random.choice([0.0, 0.0, 2.0])
     if mood.innocent:
         return program
-    if random.random() < 0.08:
+    if random.random() < 0.15:
         program["run_s"] = STREAM_S
     program["fails"] = random.choice([0, 0, 0, 1, 2])
     program["ending"] = random.choices(["succeeded", "failed", "terminated", "never_ran"], [8, 2, 1, 1])[0]
