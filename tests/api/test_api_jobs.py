@@ -146,18 +146,27 @@ async def test_suspend_and_resume(http: Http) -> None:
     problem(await http.get(f"/v1/jobs/{told['uid']}/attempts/3"), 404, "attempt_not_found")
 
 
-async def test_a_lost_answer_is_explained_and_resolved_by_a_person(http: Http) -> None:
+async def test_a_doubt_is_explained_and_settled_by_a_person(http: Http) -> None:
     """
-    Job, explanation and text give the same reason; `resolve` needs its reason, and is recorded with who gave it.
+    Job, explanation and text give the same reason and what would settle it; `resolve` needs its reason, and is recorded
+    with who gave it.
     """
-    told = await made(http, program={"accept": "lose_request", "vanishes_s": 0.0, "run_s": 3600.0})
-    await reached(http, told["uid"], "launching")
-    explained = await http.get(f"/v1/jobs/{told['uid']}/explain")
-    assert explained.json()["known"] and explained.json()["why"]["reason"]
-    text = await http.get(f"/v1/jobs/{told['uid']}/explain", headers={"Accept": "text/plain"})
-    assert text.headers["content-type"].startswith("text/plain") and explained.json()["why"]["reason"] in text.text
-    wrong = await http.post(f"/v1/jobs/{told['uid']}/resolve", json={"answer": "absent"})
-    problem(wrong, 422, "invalid_spec")
+    path = f"/v1/jobs/{(await made(http, program={'ending': 'unknown'}))['uid']}"
+    told = await reached(http, path.removeprefix("/v1/jobs/"), "uncertain")
+    explained = (await http.get(f"{path}/explain")).json()
+    assert explained["why"] == told["why"] and explained["known"] and explained["settles"]
+    text = await http.get(f"{path}/explain", headers={"Accept": "text/plain"})
+    assert text.headers["content-type"].startswith("text/plain")
+    assert all(said in text.text for said in (told["why"]["reason"], *explained["settles"]))
+    assert not (await http.get("/v1/doctor")).json()["ok"], "an uncertain job is trouble"
+    problem(await http.post(f"{path}/resolve", json={"answer": "done"}), 422, "invalid_spec")
+    problem(await http.post(f"{path}/retry"), 409, "not_in_this_phase")
+    word = {"answer": "done", "outcome": "succeeded", "because": "the table is there"}
+    assert (await http.post(f"{path}/resolve", json=word)).status_code == 202
+    assert (await ended(http, told["uid"]))["outcome"] == "succeeded"
+    (resolved,) = [e for e in (await http.get(f"{path}/events")).json()["items"] if e["type"] == "Resolved"]
+    assert resolved["data"]["because"] == "the table is there" and resolved["actor"] == "local"
+    problem(await http.post(f"{path}/resolve", json=word), 409, "already_final")
 
 
 async def test_delete_removes_what_is_finished(http: Http) -> None:
