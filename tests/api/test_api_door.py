@@ -205,8 +205,10 @@ async def test_a_fault_of_ours_tells_nothing_but_its_id(
         raise RuntimeError("the secret inside")
 
     monkeypatch.setattr(plane.world.catalogue, "page", broken)
-    told = problem(await http.get("/v1/jobs"), 500, "internal")
-    assert "secret" not in json.dumps(told) and told["retry"] == "same_request"
+    monkeypatch.setattr(plane.intake, "job", broken)
+    for path in ("/v1/jobs", "/v1/jobs/job_1"):
+        told = problem(await http.get(path), 500, "internal")
+        assert "secret" not in json.dumps(told) and told["retry"] == "same_request"
 
 
 async def test_a_silent_store_is_503(http: Http, plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:

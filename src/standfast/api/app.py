@@ -7,15 +7,18 @@ Belongs here: how the table becomes an application, and what answers a request t
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 import structlog
-from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware.errors import ServerErrorMiddleware
+from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
+from starlette.routing import Router
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from standfast.api import openapi
 from standfast.api.auth import Tokens
@@ -46,7 +49,7 @@ def build_app(
     metrics: Metrics,
     body_bytes_max: int = 4 * 1024 * 1024,
     requests_per_s: float = 20_000.0,
-) -> Starlette:
+) -> ASGIApp:
     """
     The ASGI application over a wired world.
 
@@ -86,10 +89,26 @@ def build_app(
             StandfastError("something broke here", code="internal"), instance=path, request_id=request_id
         )
 
-    app = Starlette(
-        routes=[StarletteRoute(path, door.at(some), methods=[r.method for r in some]) for path, some in ordered],
-        exception_handlers={HTTPException: unrouted, Exception: fault},
+    endpoints = {path: door.at(some) for path, some in by_path.items()}
+    # Without redirects: another path is another path, and a redirect would be an answer that no route promises.
+    router = Router(
+        [StarletteRoute(path, endpoints[path], methods=[r.method for r in some]) for path, some in ordered],
+        redirect_slashes=False,
     )
-    # Another path is another path; a redirect would be an answer that no route promises.
-    app.router.redirect_slashes = False
-    return app
+    fixed = {(r.method, path): endpoints[path] for path, some in by_path.items() if "{" not in path for r in some}
+    return ServerErrorMiddleware(Shortcut(fixed, ExceptionMiddleware(router, {HTTPException: unrouted})), handler=fault)
+
+
+class Shortcut:
+    """
+    Requests for a path without parameters go straight to their endpoint; all others through the router.
+    """
+
+    def __init__(self, fixed: Mapping[tuple[str, str], ASGIApp], router: ASGIApp) -> None:
+        self._fixed = fixed
+        self._router = router
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["app"] = self  # tells the router to raise what it does not route
+        endpoint = self._fixed.get((scope["method"], scope["path"])) if scope["type"] == "http" else None
+        await (self._router if endpoint is None else endpoint)(scope, receive, send)

@@ -68,6 +68,7 @@ class Tokens:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._name = str(path)
         self._stamp: tuple[int, int] | None = None
         self._by_digest: Mapping[str, Token] = {}
 
@@ -105,7 +106,7 @@ class Tokens:
 
     def _refresh(self) -> None:
         try:
-            stat = self._path.stat()
+            stat = os.stat(self._name)  # noqa: PTH116 - asked for with every request
             stamp = (stat.st_mtime_ns, stat.st_size)
             if stamp != self._stamp:
                 self._by_digest = {token.digest: token for token in read_tokens(self._path).tokens}

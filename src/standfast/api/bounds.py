@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from standfast.api.problems import Throttled
 from standfast.core.errors import InvalidSpec
@@ -70,28 +70,38 @@ class RequestTimeout(InvalidSpec):
 
 async def body_of(request: Request, bytes_max: int) -> bytes:
     """
-    The whole body, at most `bytes_max` bytes, within `BODY_S` seconds.
+    The whole body, at most `bytes_max` bytes; what does not come at once comes within `BODY_S` seconds.
 
     Raises:
-        BodyTooLarge: By its Content-Length, or by what came. RequestTimeout: As it says.
+        BodyTooLarge: By its Content-Length, or by what came. RequestTimeout, ClientDisconnect: As they say.
     """
     declared = request.headers.get("content-length", "0")
     if declared.isdecimal() and (len(declared) > 18 or int(declared) > bytes_max):
         raise _too_large(bytes_max)
+    message = await request.receive()
+    if message["type"] == "http.request" and not message.get("more_body", False):
+        # Nearly every body comes in one piece; the door's own deadline has waited for it.
+        whole: bytes = message.get("body", b"")
+        if len(whole) > bytes_max:
+            raise _too_large(bytes_max)
+        return whole
     parts: list[bytes] = []
     size = 0
     try:
         async with asyncio.timeout(BODY_S):
-            async for part in request.stream():
-                size += len(part)
+            while message["type"] == "http.request":
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
                 if size > bytes_max:
                     raise _too_large(bytes_max)
-                parts.append(part)
+                if not message.get("more_body", False):
+                    return b"".join(parts)
+                message = await request.receive()
     except TimeoutError as error:
         late = RequestTimeout([])
         late.message = f"the body did not come within {BODY_S:g} s"
         raise late from error
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    raise ClientDisconnect
 
 
 def _too_large(bytes_max: int) -> BodyTooLarge:

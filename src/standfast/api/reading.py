@@ -98,6 +98,13 @@ def _unreadable(message: str) -> InvalidJson:
     return error
 
 
+def given(request: Request, name: str) -> str | None:
+    """
+    A query parameter as it came. Most requests have none, and then nothing is parsed.
+    """
+    return request.query_params.get(name) if request.scope["query_string"] else None
+
+
 def number(request: Request, name: str, *, default: int, least: int, most: int | None = None) -> int:
     """
     A whole number from the query.
@@ -105,7 +112,7 @@ def number(request: Request, name: str, *, default: int, least: int, most: int |
     Raises:
         InvalidSpec: With code `invalid_query`.
     """
-    text = request.query_params.get(name)
+    text = given(request, name)
     if text is None:
         return default
     if not text.removeprefix("-").isdecimal() or not text.isascii() or len(text) > 18:
@@ -120,7 +127,7 @@ def seconds(request: Request, name: str, *, default: float, most: float) -> floa
     """
     A number of seconds from the query, cut to `most`.
     """
-    text = request.query_params.get(name)
+    text = given(request, name)
     try:
         value = default if text is None else float(text)
     except ValueError:
@@ -134,7 +141,7 @@ def moment(request: Request, name: str) -> datetime | None:
     """
     An instant from the query, with its offset.
     """
-    text = request.query_params.get(name)
+    text = given(request, name)
     if text is None:
         return None
     try:
@@ -187,7 +194,9 @@ def choice(request: Request, name: str, allowed: tuple[str, ...], default: str) 
     """
     One word of a few.
     """
-    value = request.query_params.get(name, default)
+    value = given(request, name)
+    if value is None:
+        return default
     if value not in allowed:
         raise invalid_query(name, f"must be one of {', '.join(allowed)}")
     return value

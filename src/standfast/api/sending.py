@@ -28,7 +28,22 @@ def document(value: Any, status: int = 200, headers: dict[str, str] | None = Non
     """
     `value` as JSON.
     """
-    return Response(_encoder.encode(value), status, headers, "application/json")
+    return Sent(_encoder.encode(value), status, headers)
+
+
+class Sent(Response):
+    """
+    A JSON answer with its headers made ready in one go: Starlette's own way costs as much as encoding the body.
+    """
+
+    background = None
+
+    def __init__(self, body: bytes, status: int, headers: dict[str, str] | None) -> None:
+        self.body = body
+        self.status_code = status
+        self.raw_headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+        if headers:
+            self.raw_headers += [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
 
 
 async def job_document(desk: Desk, job: Job, status: int = 200) -> Response:
