@@ -70,7 +70,7 @@ class Tokens:
         self._path = path
         self._name = str(path)
         self._stamp: tuple[int, int] | None = None
-        self._by_digest: Mapping[str, Token] = {}
+        self._by_digest: Mapping[str, Caller] = {}
 
     @classmethod
     def load(cls, path: Path) -> Tokens:
@@ -98,18 +98,19 @@ class Tokens:
             raise Unavailable("the tokens file cannot be read, so nobody is let in", hint=error.message) from error
         given = digest_of(secret)
         found = None
-        for digest, token in self._by_digest.items():
+        for digest, caller in self._by_digest.items():
             # Every digest is compared, in constant time, so that the time taken tells nothing.
             if hmac.compare_digest(digest, given):
-                found = token
-        return None if found is None else Caller(found.name, Role[found.role.upper()])
+                found = caller
+        return found
 
     def _refresh(self) -> None:
         try:
             stat = os.stat(self._name)  # noqa: PTH116 - asked for with every request
             stamp = (stat.st_mtime_ns, stat.st_size)
             if stamp != self._stamp:
-                self._by_digest = {token.digest: token for token in read_tokens(self._path).tokens}
+                tokens = read_tokens(self._path).tokens
+                self._by_digest = {t.digest: Caller(t.name, Role[t.role.upper()]) for t in tokens}
                 self._stamp = stamp
         except FileNotFoundError as error:
             raise InvalidSpec([FieldError("/tokens_file", "not_found", f"{self._path} is not there")]) from error

@@ -108,22 +108,27 @@ class Door:
         Raises:
             Forbidden: Not known, not allowed, or a page of somebody else's site. Throttled: Too often.
         """
-        address = request.client.host if request.client else LOCAL
+        if self._tokens is not None and needed is not None:
+            try:
+                caller = authorize(self._tokens, request.headers.get("authorization"), needed)
+            except Forbidden:
+                # Guessing is bounded by address.
+                self._buckets.take(_address(request))
+                raise
+            self._buckets.take(caller.name)
+            return caller
+        self._buckets.take(_address(request))
         if needed is None:
-            self._buckets.take(address)
-            return Caller("anyone", Role.VIEWER)
-        if self._tokens is None:
-            self._buckets.take(address)
-            _local(request.headers)
-            return authorize(None, None, needed)
-        try:
-            caller = authorize(self._tokens, request.headers.get("authorization"), needed)
-        except Forbidden:
-            # Guessing is bounded by address.
-            self._buckets.take(address)
-            raise
-        self._buckets.take(caller.name)
-        return caller
+            return _ANYONE
+        _local(request.headers)
+        return authorize(None, None, needed)
+
+
+_ANYONE = Caller("anyone", Role.VIEWER)
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else LOCAL
 
 
 class _Endpoint:
