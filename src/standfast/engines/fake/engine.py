@@ -7,7 +7,6 @@ Belongs here: what each call does, and the switches by which a test makes the wh
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from heapq import heappop, heappush
@@ -17,13 +16,15 @@ import msgspec
 
 from standfast.core.errors import FieldError, Gone, NotFound, Unavailable
 from standfast.core.failure import Failure, FailureClass
-from standfast.core.job.evidence import Ending, Verdict
+from standfast.core.job.evidence import Ending
 from standfast.core.job.inputs import Remainder
-from standfast.core.job.observation import Absent, Ended, Observation, Present, Refused, RunState, Unreachable
+from standfast.core.job.observation import Observation, Refused, Unreachable
 from standfast.core.job.spec import Spec
 from standfast.engines.fake import script as scripts
+from standfast.engines.fake.hints import Hints
 from standfast.engines.fake.runs import Run, begin
-from standfast.engines.fake.script import Accept, Script, findings_of
+from standfast.engines.fake.script import Accept, Script
+from standfast.engines.fake.translate import Look, to_absent, to_ended, to_never_ran, to_present
 from standfast.ports.clock import Clock
 from standfast.ports.engine import Capability, Chunk, Hint, Order
 
@@ -63,8 +64,7 @@ class FakeEngine:
         self._sends: dict[str, int] = {}
         self._under_way: list[tuple[datetime, int, Order]] = []
         self._silent_until: datetime | None = None
-        self._hint: Hint | None = None
-        self._timers: set[asyncio.Task[None]] = set()
+        self._hints = Hints(clock)
 
     # --- switches of tests -------------------------------------------------------------------------------------------
 
@@ -151,13 +151,11 @@ class FakeEngine:
         """
         Tell `hint` of every change from now on, if it can.
         """
-        self._stop_timers()
-        self._hint = hint if Capability.HINTS in self._capabilities else None
-        now = self._clock.now()
+        self._hints.to(hint if Capability.HINTS in self._capabilities else None)
         for run in self._known.values():
-            self._announce(run, now)
+            self._hints.announce(run)
         for at, _, order in self._under_way:
-            self._hint_at(order.handle, at, now)
+            self._hints.at(order.handle, at)
 
     def check(self, spec: Spec) -> list[FieldError]:
         """
@@ -231,7 +229,7 @@ class FakeEngine:
         run = self._known.get(handle)
         if run is not None:
             run.halt(now, grace_s)
-            self._announce(run, now)
+            self._hints.announce(run)
 
     async def handles(self) -> Sequence[str]:
         """
@@ -286,8 +284,7 @@ class FakeEngine:
         """
         Hint no more.
         """
-        self._hint = None
-        self._stop_timers()
+        self._hints.to(None)
 
     # --- what happens inside -----------------------------------------------------------------------------------------
 
@@ -303,7 +300,7 @@ class FakeEngine:
         self.ledger.append(run)
         self._known[order.handle] = run
         if run.ends_at > now or script.lingers_s > 0:
-            self._announce(run, now)
+            self._hints.announce(run)
 
     def _delay(self, order: Order, script: Script, now: datetime) -> None:
         """
@@ -313,7 +310,7 @@ class FakeEngine:
             return
         at = now + timedelta(seconds=script.delay_s)
         heappush(self._under_way, (at, len(self.ledger) + len(self._under_way), order))
-        self._hint_at(order.handle, at, now)
+        self._hints.at(order.handle, at)
 
     def _arrive(self, now: datetime) -> None:
         """
@@ -337,69 +334,14 @@ class FakeEngine:
         return refused
 
     def _observe(self, handle: str, now: datetime, call: str) -> Observation:
-        by = f"{self._name}.{call}"
+        look = Look(now, f"{self._name}.{call}", self._incarnation, self._name, self._capabilities)
         run = self._known.get(handle)
         if run is None and handle in self._never_ran:
-            return self._never(handle, now, by)
+            return to_never_ran(handle, self._never_ran[handle], look)
         if run is None or run.vanished(now):
-            return Absent(
-                at=now,
-                by=by,
-                incarnation=self._incarnation,
-                proven=Capability.PROVES_GONE in self._capabilities,
-                quiet_s=0.0 if Capability.REFUSES_TWICE in self._capabilities else self._quiet_s,
-                final=handle in self._void,
-            )
-        script = run.script
-        if run.ends_at > now:
-            starting = now < run.started_at + timedelta(seconds=script.starting_s)
-            state = RunState.STARTING if starting else RunState.RUNNING
-            if run.asked_at is not None:
-                state = RunState.ENDING
-            return Present(
-                at=now,
-                by=by,
-                incarnation=self._incarnation,
-                state=state,
-                engine_status=state.value.upper(),
-                engine_ref=f"run-{handle}",
-                started_at=None if starting else run.started_at,
-            )
-        gone = script.gone if now >= run.gone_at else Verdict.REFUTED
-        if Capability.PROVES_GONE not in self._capabilities and gone is Verdict.PROVEN:
-            gone = Verdict.UNKNOWN
-        return Ended(
-            at=now,
-            by=by,
-            incarnation=self._incarnation,
-            findings=findings_of(
-                script, run.ending, self._capabilities, name=self._name, cut_short=run.stopped or run.killed
-            ),
-            gone=gone,
-            gone_source=f"{self._name}.processes",
-            stopped=run.stopped,
-            engine_status=run.ending.value.upper(),
-            engine_ref=f"run-{handle}",
-            started_at=run.started_at,
-            ended_at=run.ends_at,
-        )
-
-    def _never(self, handle: str, now: datetime, by: str) -> Ended:
-        """
-        Claimed, and proven that no user code ran.
-        """
-        finding = findings_of(Script(), Ending.NEVER_RAN, self._capabilities, name=self._name, cut_short=False)
-        return Ended(
-            at=now,
-            by=by,
-            incarnation=self._incarnation,
-            findings=finding,
-            gone=Verdict.PROVEN,
-            gone_source=f"{self._name}.processes",
-            engine_status="NEVER_RAN",
-            engine_ref=f"run-{handle}",
-            ended_at=self._never_ran[handle],
-        )
+            quiet_s = 0.0 if Capability.REFUSES_TWICE in self._capabilities else self._quiet_s
+            return to_absent(look, quiet_s=quiet_s, final=handle in self._void)
+        return to_ended(run, look) if run.ended(now) else to_present(run, look)
 
     def _silent(self, now: datetime) -> bool:
         return self._silent_until is not None and now < self._silent_until
@@ -410,28 +352,3 @@ class FakeEngine:
 
     def _no_answer(self, now: datetime, call: str) -> Unreachable:
         return Unreachable(at=now, by=f"{self._name}.{call}", reason="no answer")
-
-    # --- hints -------------------------------------------------------------------------------------------------------
-
-    def _announce(self, run: Run, now: datetime) -> None:
-        if self._hint is None:
-            return
-        starts_at = run.started_at + timedelta(seconds=run.script.starting_s)
-        for at in sorted({starts_at, run.ends_at, run.gone_at}):
-            self._hint_at(run.handle, at, now)
-
-    def _hint_at(self, handle: str, at: datetime, now: datetime) -> None:
-        if self._hint is not None and at > now:
-            task = asyncio.get_running_loop().create_task(self._later(handle, (at - now).total_seconds()))
-            self._timers.add(task)
-            task.add_done_callback(self._timers.discard)
-
-    async def _later(self, handle: str, seconds: float) -> None:
-        await self._clock.sleep(seconds)
-        if self._hint is not None:
-            self._hint(handle)
-
-    def _stop_timers(self) -> None:
-        for timer in self._timers:
-            timer.cancel()
-        self._timers.clear()
