@@ -43,6 +43,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     engines: Annotated[
         tuple[str, ...], Meta(description="Engines to run, by name; in the environment separated by commas.")
     ] = ("process", "spark")
+    engine_options: Annotated[
+        dict[str, dict[str, Any]],
+        Meta(description="In the file only: what `[server.engine_options.NAME]` holds is handed to that engine."),
+    ] = {}
     slots: Annotated[int, Meta(ge=1, description="Jobs per engine that may run at once.")] = 16
     engine_slots: Annotated[
         dict[str, int],

@@ -238,7 +238,8 @@ def _engines(settings: Settings, clock: Clock, ids: Ids) -> dict[str, Engine]:
         else:
             known = ", ".join(sorted({*ENGINES, *plugged}))
             raise InvalidSpec([FieldError("/engines", "unknown_engine", f"no engine {name!r}; there are: {known}")])
-        context = EngineContext(_engine_folder(settings, name), clock, ids, settings.launches)
+        options = settings.engine_options.get(name, {})
+        context = EngineContext(_engine_folder(settings, name), clock, ids, settings.launches, options)
         engines[name] = build(context)
     return engines
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from standfast.core.errors import FieldError
+from standfast.core.errors import FieldError, InvalidSpec
 from standfast.core.job.inputs import Remainder
 from standfast.core.job.observation import Observation
 from standfast.core.job.spec import Resources, Spec
@@ -84,6 +84,17 @@ class EngineContext:
     ids: Ids
     launches: int = 8
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    def refuse_options(self, engine: str) -> None:
+        """
+        For engines that have none.
+
+        Raises:
+            InvalidSpec: Some were given, and would have been ignored.
+        """
+        if self.options:
+            named = ", ".join(sorted(self.options))
+            raise InvalidSpec([FieldError(f"/engine_options/{engine}", "unknown_option", f"it has none, not {named}")])
 
 
 Build = Callable[[EngineContext], "Engine"]

@@ -48,6 +48,7 @@ class Lane:
         self.engine = engine
         self.launching: set[str] = set()
         self.opened = asyncio.Event()
+        self.trouble: str | None = None
         self._world = world
         self._moved = moved
         self._to_launch: deque[Job] = deque()
@@ -229,9 +230,11 @@ class Lane:
                     won = await take(self._world, told)
                 except Unavailable as error:
                     log.warning("store_unavailable", inputs=len(told), error=str(error))
+                    self.trouble = f"store: {error.message}"
                     self._inbox = told + self._inbox
                     await self._world.clock.sleep(STORE_RETRY_S)
                     continue
+                self.trouble = None
                 self._moved(won)
         finally:
             self._draining = False

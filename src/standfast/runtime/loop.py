@@ -106,7 +106,7 @@ class Loop:
         """
         What keeps the loop from doing its work; None if nothing does.
         """
-        return self._failed
+        return self._failed or next((lane.trouble for lane in self._lanes.values() if lane.trouble), None)
 
     async def waiting(self, job: Job) -> Waiting | None:
         """

@@ -14,4 +14,5 @@ def build(context: EngineContext) -> ProcessEngine:
     """
     The engine, as the wiring asks for it.
     """
+    context.refuse_options("process")
     return ProcessEngine(context)

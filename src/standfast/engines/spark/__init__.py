@@ -13,4 +13,5 @@ def build(context: EngineContext) -> SparkEngine:
     """
     The engine, as the wiring asks for it.
     """
+    context.refuse_options("spark")
     return SparkEngine(context)
