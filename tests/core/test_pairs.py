@@ -36,6 +36,7 @@ SITUATIONS: dict[str, Callable[[], Job]] = {
     "unanswered": lambda: b.job(Phase.UNCERTAIN),
     "unconfirmed": lambda: b.job(Phase.UNCERTAIN, doubt=Doubt.STOP_UNCONFIRMED),
     "remains": lambda: b.job(Phase.UNCERTAIN, doubt=Doubt.GONE_UNPROVEN),
+    "untold": lambda: b.job(Phase.UNCERTAIN, doubt=Doubt.OUTCOME_UNKNOWN),
     "succeeded": lambda: b.job(Phase.SUCCEEDED),
     "failed": lambda: b.job(Phase.FAILED),
     "cancelled": lambda: b.job(Phase.CANCELLED),
@@ -87,6 +88,7 @@ EVENTS = {
     "Canc": ("Cancelled",),
     "r:Resent": ("Resolved", "LaunchRepeated"),
     "r:Canc": ("Resolved", "Cancelled"),
+    "r:Fail": ("Resolved", "Failed"),
     "r:Retry": ("Resolved", "RetryScheduled"),
     "r:Start": ("Resolved", "Started"),
     "r:Stop": ("Resolved", "StopRequested"),
@@ -95,32 +97,32 @@ EVENTS = {
 }
 
 EXPECTED = """
-                    queued  launching starting running no-contact stopping stop-lost stop-unseen backing suspended unanswered unconfirmed remains succeeded failed  cancelled
-submit              .       .         .        .       .          .        .         .           .       .         .          .           .       .         .       .
-cancel              Canc    Stop      Stop     Stop    Stop       .        Stop      .           Canc    Canc      Stop       Stop        Stop    !f        !f      .
-suspend             Susp    Stop      Stop     Stop    Stop       !p       Stop      !p          Susp    .         Stop       !p          Stop    !f        !f      !f
-resume              .       .         .        .       .          !p       !p        !p          .       Resumed   !p         !p          !p      !f        !f      !f
-say-absent          !p      !p        !p       !p      !p         !p       !p        !p          !p      !p        r:Resent   r:Canc      r:Retry !f        !f      !f
-say-present         !p      !p        !p       !p      !p         !p       !p        !p          !p      !p        r:Start    r:Stop      r:Start !f        !f      !f
-say-done            !p      !p        !p       !p      !p         !p       !p        !p          !p      !p        r:OK       r:OK        r:OK    !f        !f      !f
-admit               Begun   .         .        .       .          .        .         .           .       .         .          .           .       .         .       .
-due                 .       .         .        .       .          .        .         .           Elapsed .         .          .           .       .         .       .
-removed             .       .         .        .       .          .        .         .           .       .         .          .           .       .         .       .
-absent              .       Doubt     Doubt    Doubt   Doubt      .        .         .           .       .         .          .           .       .         .       .
-absent-early        .       Doubt     Stop     Stop    Stop       .        .         .           .       .         .          .           .       .         .       .
-absent-proven       .       Resent    Stop     Stop    Stop       .        .         .           .       .         Resent     .           Retry   .         .       .
-absent-final        .       Retry     Stop     Stop    Stop       Canc     Retry     Canc        .       .         Retry      Canc        Retry   .         .       .
-absent-elsewhere    .       Doubt     Doubt    Doubt   Doubt      .        .         .           .       .         .          .           .       .         .       .
-starting            .       Status    .        .       Contact    .        .         .           .       .         Start      .           Start   .         .       .
-present             .       Start     Start    .       Contact    .        .         .           .       .         Start      .           Start   .         .       .
-ended-well          .       OK        OK       OK      OK         OK       OK        OK          .       .         OK         OK          OK      .         .       .
-ended-well-traces   .       OK        OK       OK      OK         .        .         .           .       .         OK         .           OK      .         .       .
-ended-badly         .       Retry     Retry    Retry   Retry      Fail     Retry     Fail        .       .         Retry      Fail        Retry   .         .       .
-ended-badly-traces  .       Doubt     Doubt    Doubt   Doubt      .        .         .           .       .         Doubt      .           .       .         .       .
-ended-in-error      .       Fail      Fail     Fail    Fail       Fail     Fail      Fail        .       .         Fail       Fail        Fail    .         .       .
-ended-by-stop       .       Fail      Fail     Fail    Fail       Canc     Retry     Canc        .       .         Fail       Canc        Fail    .         .       .
-refused             .       Fail      .        .       .          .        .         Fail        .       .         Fail       .           .       .         .       .
-unreachable         .       Doubt     .        NoCont  .          .        .         .           .       .         .          .           .       .         .       .
+                    queued  launching starting running no-contact stopping stop-lost stop-unseen backing suspended unanswered unconfirmed remains untold  succeeded failed  cancelled
+submit              .       .         .        .       .          .        .         .           .       .         .          .           .       .       .         .       .
+cancel              Canc    Stop      Stop     Stop    Stop       .        Stop      .           Canc    Canc      Stop       Stop        Stop    Stop    !f        !f      .
+suspend             Susp    Stop      Stop     Stop    Stop       !p       Stop      !p          Susp    .         Stop       !p          Stop    Stop    !f        !f      !f
+resume              .       .         .        .       .          !p       !p        !p          .       Resumed   !p         !p          !p      !p      !f        !f      !f
+say-absent          !p      !p        !p       !p      !p         !p       !p        !p          !p      !p        r:Resent   r:Canc      r:Retry r:Fail  !f        !f      !f
+say-present         !p      !p        !p       !p      !p         !p       !p        !p          !p      !p        r:Start    r:Stop      r:Start r:Start !f        !f      !f
+say-done            !p      !p        !p       !p      !p         !p       !p        !p          !p      !p        r:OK       r:OK        r:OK    r:OK    !f        !f      !f
+admit               Begun   .         .        .       .          .        .         .           .       .         .          .           .       .       .         .       .
+due                 .       .         .        .       .          .        .         .           Elapsed .         .          .           .       .       .         .       .
+removed             .       .         .        .       .          .        .         .           .       .         .          .           .       .       .         .       .
+absent              .       Doubt     Doubt    Doubt   Doubt      .        .         .           .       .         .          .           .       .       .         .       .
+absent-early        .       Doubt     Stop     Stop    Stop       .        .         .           .       .         .          .           .       .       .         .       .
+absent-proven       .       Resent    Stop     Stop    Stop       .        .         .           .       .         Resent     .           Retry   .       .         .       .
+absent-final        .       Retry     Stop     Stop    Stop       Canc     Retry     Canc        .       .         Retry      Canc        Retry   .       .         .       .
+absent-elsewhere    .       Doubt     Doubt    Doubt   Doubt      .        .         .           .       .         .          .           .       .       .         .       .
+starting            .       Status    .        .       Contact    .        .         .           .       .         Start      .           Start   Start   .         .       .
+present             .       Start     Start    .       Contact    .        .         .           .       .         Start      .           Start   Start   .         .       .
+ended-well          .       OK        OK       OK      OK         OK       OK        OK          .       .         OK         OK          OK      OK      .         .       .
+ended-well-traces   .       OK        OK       OK      OK         .        .         .           .       .         OK         .           OK      OK      .         .       .
+ended-badly         .       Retry     Retry    Retry   Retry      Fail     Retry     Fail        .       .         Retry      Fail        Retry   Retry   .         .       .
+ended-badly-traces  .       Doubt     Doubt    Doubt   Doubt      .        .         .           .       .         Doubt      .           .       Doubt   .         .       .
+ended-in-error      .       Fail      Fail     Fail    Fail       Fail     Fail      Fail        .       .         Fail       Fail        Fail    Fail    .         .       .
+ended-by-stop       .       Fail      Fail     Fail    Fail       Canc     Retry     Canc        .       .         Fail       Canc        Fail    Fail    .         .       .
+refused             .       Fail      .        .       .          .        .         Fail        .       .         Fail       .           .       .       .         .       .
+unreachable         .       Doubt     .        NoCont  .          .        .         .           .       .         .          .           .       .       .         .       .
 """  # noqa: E501 - a table is read by its columns
 
 _HEAD, *_ROWS = [line.split() for line in EXPECTED.strip().splitlines()]
