@@ -7,12 +7,16 @@ Belongs here: how a test talks to the application. Not here: what it should answ
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
 import msgspec
+
+from standfast.api.openapi import codes_of
+from standfast.api.routes import ROUTES
 
 ADDRESS = "http://127.0.0.1"
 WAIT_S = 20.0
@@ -23,7 +27,34 @@ def client_of(app: Any, **headers: str) -> httpx2.AsyncClient:
     A client of the application that sends these headers.
     """
     transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
-    return httpx2.AsyncClient(transport=transport, base_url=ADDRESS, headers=headers)
+    hooks = {"response": [_is_documented]}
+    return httpx2.AsyncClient(transport=transport, base_url=ADDRESS, headers=headers, event_hooks=hooks)
+
+
+async def _is_documented(answer: httpx2.Response) -> None:
+    """
+    Whatever a test does, its answer is one that the route table has: status, type of content, and problem code.
+    """
+    method, path = answer.request.method.replace("HEAD", "GET"), answer.request.url.path
+    # Paths without parameters come first, as in the application.
+    fitting = [r for r in sorted(ROUTES, key=lambda r: "{" in r.path) if r.method == method and _fits(r.path, path)]
+    if not fitting:
+        assert answer.status_code in (404, 405), f"{method} {path}: {answer.status_code}"
+        return
+    route = fitting[0]
+    kind = answer.headers.get("content-type", "").partition(";")[0]
+    if kind == "application/problem+json":
+        if answer.request.method == "HEAD":
+            return
+        code = msgspec.json.decode(await answer.aread())["code"]
+        assert code in codes_of(route) or code == "internal", f"{method} {route.path} answers {code}"
+        return
+    kinds = {"application/json" if isinstance(one, type) else one for one in route.answers[answer.status_code]}
+    assert kind in (kinds or {""}), f"{method} {route.path}: {kind}"
+
+
+def _fits(pattern: str, path: str) -> bool:
+    return re.fullmatch(re.sub(r"{\w+}", "[^/]+", pattern), path) is not None
 
 
 def job(name: str = "one", *, spec: Mapping[str, Any] | None = None, **fields: Any) -> dict[str, Any]:

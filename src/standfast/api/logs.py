@@ -168,7 +168,8 @@ def whole_characters(data: bytes) -> bytes:
         if byte < 0x80:
             break
         if byte >= 0xC0:
-            wanted = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+            # Above 0xF4 no character begins, so there is nothing to wait for.
+            wanted = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4 if byte < 0xF5 else 0
             return data[:-back] if back < wanted else data
     return data
 

@@ -261,7 +261,7 @@ ROUTES: tuple[Route, ...] = (
         history.blob,
         "A piece of evidence whole, where the record holds its end only.",
         answers={200: ("text/plain",)},
-        codes=("not_found",),
+        codes=("not_found", "blob_not_found", "blob_unreadable", "blob_corrupt"),
     ),
     Route(
         "POST",
