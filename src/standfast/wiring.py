@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import FrameType
 from typing import Any, cast
 
 import structlog
 import uvicorn
-from starlette.types import ASGIApp
 
-from standfast.api.app import build_app
+from standfast.api.app import Api, build_app
 from standfast.api.auth import Tokens
 from standfast.core.errors import FieldError, InvalidSpec
 from standfast.ports.blobs import Blobs
@@ -64,7 +64,7 @@ class Plane:
     world: World
     intake: Intake
     loop: Loop
-    app: ASGIApp
+    app: Api
     metrics: Metrics
 
 
@@ -122,6 +122,17 @@ class Server(uvicorn.Server):
     uvicorn's server, told to stop by SIGTERM and SIGINT, and not killed by them: the store is to be closed afterwards.
     """
 
+    def __init__(self, config: uvicorn.Config, app: Api) -> None:
+        super().__init__(config)
+        self._app = app
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """
+        Begin the end; streams go first, because nobody waits for a reader.
+        """
+        self._app.end_streams()
+        super().handle_exit(sig, frame)
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """
@@ -166,7 +177,7 @@ async def serve(settings: Settings) -> None:
             gc.collect()
             gc.freeze()
             gc.set_threshold(20_000, 50, 100)
-            await Server(config).serve(sockets=[listener])
+            await Server(config, plane.app).serve(sockets=[listener])
 
 
 def run(settings: Settings) -> None:

@@ -280,3 +280,23 @@ async def test_followed_output_resumes_at_its_byte(http: Http, plane: Plane, mon
     assert _outputs(alone) == {1: text[2:]} and alone[0].data["offset"] == 4
     for wrong in ("1", "1:x", "0:0", "1:" + "9" * 30):
         problem(await http.get(path, headers={"Last-Event-ID": wrong}), 400, "invalid_query")
+
+
+async def test_a_server_that_stops_lets_its_readers_go(http: Http, plane: Plane) -> None:
+    """
+    Streams end and held-back answers come, at once; whoever comes after is told to come again.
+    """
+    told = await reached(http, (await made(http, program=LONG))["uid"], "running")
+    query = {"wait": "done", "timeout": 60}
+    held = asyncio.create_task(http.get(f"/v1/jobs/{told['uid']}", params=query))
+    async with (
+        opened(plane.app, "/v1/events?follow=true") as events,
+        opened(plane.app, f"/v1/jobs/{told['uid']}/logs?follow=true") as output,
+    ):
+        await asyncio.sleep(0.02)
+        async with asyncio.timeout(5):
+            plane.app.end_streams()
+            assert [frame async for frame in events.frames()] == []
+            assert [frame async for frame in output.frames()] == []
+            assert (await held).json()["phase"] == "running"
+    problem(await http.get("/v1/events?follow=true"), 503, "store_closed")

@@ -49,7 +49,7 @@ def build_app(
     metrics: Metrics,
     body_bytes_max: int = 4 * 1024 * 1024,
     requests_per_s: float = 20_000.0,
-) -> ASGIApp:
+) -> Api:
     """
     The ASGI application over a wired world.
 
@@ -96,7 +96,27 @@ def build_app(
         redirect_slashes=False,
     )
     fixed = {(r.method, path): endpoints[path] for path, some in by_path.items() if "{" not in path for r in some}
-    return ServerErrorMiddleware(Shortcut(fixed, ExceptionMiddleware(router, {HTTPException: unrouted})), handler=fault)
+    inner = Shortcut(fixed, ExceptionMiddleware(router, {HTTPException: unrouted}))
+    return Api(ServerErrorMiddleware(inner, handler=fault), feed)
+
+
+class Api:
+    """
+    The ASGI application.
+    """
+
+    def __init__(self, app: ASGIApp, feed: Feed) -> None:
+        self._app = app
+        self._feed = feed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+    def end_streams(self) -> None:
+        """
+        End every stream and give every held-back answer, so that a server that stops need not wait for readers.
+        """
+        self._feed.end()
 
 
 class Shortcut:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -62,6 +62,20 @@ class Feed:
         self._followers = 0
         self._work: asyncio.Task[None] | None = None
         self._news: asyncio.Future[None] | None = None
+        self._end = asyncio.Event()
+
+    def ending(self) -> bool:
+        """
+        Whether all who follow shall go.
+        """
+        return self._end.is_set()
+
+    def end(self) -> None:
+        """
+        Let everyone who follows go, because the process is about to end; they come back with their cursors.
+        """
+        self._end.set()
+        self._wake()
 
     @asynccontextmanager
     async def followed(self) -> AsyncIterator[int]:
@@ -69,8 +83,10 @@ class Feed:
         Follow for as long as the block lasts; gives the number of the newest event.
 
         Raises:
-            Throttled: Too many do. Unavailable: The store does not answer.
+            Throttled: Too many do. Unavailable: The store does not answer, or the process is about to end.
         """
+        if self.ending():
+            raise Unavailable("the control plane is stopping", code="store_closed")
         if self._followers >= FOLLOWERS_MAX:
             raise Throttled(f"more than {FOLLOWERS_MAX} follow already", retry_after_s=5.0)
         self._followers += 1
@@ -105,9 +121,9 @@ class Feed:
 
     async def news(self, after: int, *, until: datetime) -> None:
         """
-        Return once an event numbered above `after` is there to be read, or at `until`.
+        Return once an event numbered above `after` is there to be read, at `until`, or when all shall go.
         """
-        while self._newest <= after:
+        while self._newest <= after and not self.ending():
             if self._work is not None and self._work.done():
                 self._work.result()  # a fault of ours: followers must not go on as if nothing happened any more
             left_s = (until - self._world.clock.now()).total_seconds()
@@ -116,6 +132,14 @@ class Feed:
             if self._news is None:
                 self._news = asyncio.get_running_loop().create_future()
             await asyncio.wait({self._news}, timeout=left_s)
+
+    async def rest(self, seconds: float) -> None:
+        """
+        Let so much time pass, unless all shall go.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._end.wait()
 
     async def _keep_up(self) -> None:
         world = self._world

@@ -41,7 +41,7 @@ async def read(desk: Desk, request: Request, caller: Caller) -> Response:
     limit = number(request, "limit", default=256 * 1024, least=1, most=LIMIT_MAX)
     if sse.wanted(request, flag(request, "follow")):
         place = _place_of(request, only, cursor)
-        return await sse.stream(_followed(desk, job.uid, stream, only, place))
+        return await sse.stream(_counted(desk, _followed(desk, job.uid, stream, only, place)))
     if not job.attempts:
         raise NotFound(f"{job.uid} has no attempt yet", code="logs_not_found")
     attempt = attempt_of(job, str(only)) if only else job.attempt
@@ -106,6 +106,15 @@ def _place_of(request: Request, only: int | None, cursor: int) -> tuple[int, int
     return int(first), int(second)
 
 
+async def _counted(desk: Desk, frames: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """
+    The frames, as one of those who follow, of whom there may be only so many.
+    """
+    async with desk.feed.followed():
+        async for one in frames:
+            yield one
+
+
 async def _followed(
     desk: Desk, uid: str, stream: str, only: int | None, place: tuple[int, int]
 ) -> AsyncIterator[bytes]:
@@ -121,7 +130,7 @@ async def _followed(
     pause_s = PAUSE_S
     beat = clock.now() + timedelta(seconds=sse.HEARTBEAT_S)
     yield b"retry: 1000\n\n"
-    while True:
+    while not desk.feed.ending():
         job = await desk.intake.job(uid)
         later = number_now < len(job.attempts)
         chunk: Chunk | None = None
@@ -155,7 +164,7 @@ async def _followed(
         if clock.now() >= beat:
             yield sse.frame(b"{}", id=f"{number_now}:{offset}", event="bookmark")
             beat = clock.now() + timedelta(seconds=sse.HEARTBEAT_S)
-        await clock.sleep(pause_s)
+        await desk.feed.rest(pause_s)
         pause_s = min(PAUSE_MAX_S, pause_s * 1.2)
 
 

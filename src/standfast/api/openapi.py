@@ -16,7 +16,7 @@ from standfast import __version__
 from standfast.api.problems import CATALOGUE
 from standfast.api.route import Param, Route
 
-ALWAYS = ("invalid_query", "throttled", "unavailable", "store_unavailable")
+ALWAYS = ("invalid_query", "throttled", "unavailable", "store_unavailable", "store_closed")
 WITH_TOKEN = ("unauthenticated", "forbidden")
 _REF = "#/components/schemas/{name}"
 

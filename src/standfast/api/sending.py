@@ -84,11 +84,12 @@ async def held_back(desk: Desk, request: Request, job: Job) -> Job:
     async with feed.followed() as after:
         while True:
             job = await desk.intake.job(job.uid)
-            if job.phase.final or (wait == "change" and job.revision != since) or clock.now() >= until:
+            moved = job.phase.final or (wait == "change" and job.revision != since)
+            if moved or feed.ending() or clock.now() >= until:
                 return job
             # What was committed since the job was read has a number above `after`.
             concerned = False
-            while not concerned and clock.now() < until:
+            while not concerned and not feed.ending() and clock.now() < until:
                 await feed.news(after, until=until)
                 told, after = await feed.read(after, uid=job.uid)
                 concerned = bool(told)

@@ -98,7 +98,7 @@ async def events(
     Every event numbered above `after`, as it is committed, in order, without gap or double; None: from now on.
 
     A bookmark tells quiet readers how far they are. The stream of one job ends when the job is final and all has been
-    told.
+    told; every stream ends before the process does.
 
     Raises:
         Gone: This store never gave that cursor, so that what lies between cannot be told: list again. Throttled,
@@ -119,7 +119,7 @@ async def events(
                 async for told, _ in _rest_of(desk, uid, after):
                     yield told
                 return
-        while True:
+        while not feed.ending():
             batch, after = await feed.read(after, uid=uid, namespace=namespace)
             if batch:
                 yield b"".join(told.bytes for told in batch)
