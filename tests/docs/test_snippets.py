@@ -6,17 +6,21 @@ from __future__ import annotations
 
 import json
 import shlex
+import textwrap
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import cyclopts
+import msgspec
 import pytest
 from pages import Block, anchors, blocks, links, name_of, pages
 
 from standfast.cli.command_line import split
 from standfast.cli.main import build
+from standfast.core.job.spec import Spec, check
+from standfast.manifests import native
 from standfast.settings import Settings
 from standfast.testing.server import FakeServer
 from standfast.wire import yaml
@@ -94,14 +98,19 @@ def _words(command: str) -> list[str]:
 @pytest.mark.parametrize("page", pages(), ids=name_of)
 def test_documents_can_be_read(page: Path) -> None:
     """
-    Blocks of YAML, TOML and JSON parse as we parse them; a `[server]` table has settings that exist.
+    A block of YAML is a manifest or part of a spec that would be accepted; `[server]` of TOML has settings that exist.
     """
     for block in blocks(page, "yaml"):
-        for document in block.text.split("\n---\n"):
-            yaml.decode(document.encode())
+        if "apiVersion:" in block.text:
+            specs = [manifest.spec for manifest in native.parse(block.text)]
+        else:
+            part = yaml.decode(textwrap.dedent(block.text).encode())
+            specs = [msgspec.convert(part, Spec)]
+        assert [wrong for spec in specs for wrong in check(spec)] == [], f"line {block.line}"
     for block in blocks(page, "toml"):
-        table = tomllib.loads(block.text).get("server", {})
-        assert table.keys() <= set(Settings.__struct_fields__), f"line {block.line}"
+        table = tomllib.loads(block.text).get("server")
+        if table is not None:
+            msgspec.convert(table, Settings)
     for block in blocks(page, "json"):
         json.loads(block.text)
 
