@@ -151,11 +151,12 @@ class FakeEngine:
         """
         Tell `hint` of every change from now on, if it can.
         """
+        now = self._clock.now()
         self._hints.to(hint if Capability.HINTS in self._capabilities else None)
         for run in self._known.values():
-            self._hints.announce(run)
+            self._hints.announce(run, now)
         for at, _, order in self._under_way:
-            self._hints.at(order.handle, at)
+            self._hints.at(order.handle, at, now)
 
     def check(self, spec: Spec) -> list[FieldError]:
         """
@@ -229,7 +230,7 @@ class FakeEngine:
         run = self._known.get(handle)
         if run is not None:
             run.halt(now, grace_s)
-            self._hints.announce(run)
+            self._hints.announce(run, now)
 
     async def handles(self) -> Sequence[str]:
         """
@@ -300,7 +301,7 @@ class FakeEngine:
         self.ledger.append(run)
         self._known[order.handle] = run
         if run.ends_at > now or script.lingers_s > 0:
-            self._hints.announce(run)
+            self._hints.announce(run, now)
 
     def _delay(self, order: Order, script: Script, now: datetime) -> None:
         """
@@ -310,7 +311,7 @@ class FakeEngine:
             return
         at = now + timedelta(seconds=script.delay_s)
         heappush(self._under_way, (at, len(self.ledger) + len(self._under_way), order))
-        self._hints.at(order.handle, at)
+        self._hints.at(order.handle, at, now)
 
     def _arrive(self, now: datetime) -> None:
         """

@@ -31,23 +31,22 @@ class Hints:
         self._timers.clear()
         self._hint = hint
 
-    def announce(self, run: Run) -> None:
+    def announce(self, run: Run, now: datetime) -> None:
         """
-        Tell of each change of the run that lies ahead.
+        Tell of each change of the run that lies ahead of `now`, the instant that the engine's answer is dated by.
         """
         if self._hint is None:
             return
         starts_at = run.started_at + timedelta(seconds=run.script.starting_s)
         for at in sorted({starts_at, run.ends_at, run.gone_at}):
-            self.at(run.handle, at)
+            self.at(run.handle, at, now)
 
-    def at(self, handle: str, at: datetime) -> None:
+    def at(self, handle: str, at: datetime, now: datetime) -> None:
         """
-        Tell of the handle then, unless that is past.
+        Tell of the handle then, unless an answer dated `now` shows it; what passed since then is news all the same.
         """
-        seconds = (at - self._clock.now()).total_seconds()
-        if self._hint is not None and seconds > 0:
-            task = asyncio.get_running_loop().create_task(self._later(handle, seconds))
+        if self._hint is not None and at > now:
+            task = asyncio.get_running_loop().create_task(self._later(handle, (at - now).total_seconds()))
             self._timers.add(task)
             task.add_done_callback(self._timers.discard)
 
