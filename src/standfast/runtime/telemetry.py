@@ -105,6 +105,10 @@ class StoreHook(PortHook):
     As `PortHook`, and counts the events that were committed.
     """
 
+    def __init__(self, metrics: Metrics, port: str) -> None:
+        super().__init__(metrics, port)
+        self._kinds: dict[str, Counter] = {}
+
     def after(self, call: str, token: object, args: tuple[Any, ...], answer: Any, error: BaseException | None) -> None:
         """
         Count events and failures of the steps that won.
@@ -126,7 +130,10 @@ class StoreHook(PortHook):
                 if isinstance(event, e.Failed | e.RetryScheduled) and event.end.failure is not None:
                     self._metrics.failures.labels(taken.after.spec.engine, event.end.failure.failure_class).inc()
         for kind, count in kinds.items():
-            self._metrics.events.labels(kind).inc(count)
+            counter = self._kinds.get(kind)
+            if counter is None:
+                counter = self._kinds[kind] = self._metrics.events.labels(kind)
+            counter.inc(count)
 
 
 class EngineHook(PortHook):

@@ -8,17 +8,14 @@ import secrets
 import time
 
 _DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
+_PAIRS = tuple(first + second for first in _DIGITS for second in _DIGITS)
 
 
 def base32(number: int, length: int) -> str:
     """
-    `number` in Crockford's base 32, lower case, `length` digits, most significant first.
+    `number` in Crockford's base 32, lower case, `length` digits (an even number), most significant first.
     """
-    digits = []
-    for _ in range(length):
-        number, digit = divmod(number, 32)
-        digits.append(_DIGITS[digit])
-    return "".join(reversed(digits))
+    return "".join([_PAIRS[number >> shift & 1023] for shift in range(length * 5 - 10, -1, -10)])
 
 
 class SystemIds:

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from standfast.core.job.inputs import Remainder
+from standfast.core.job.spec import Ttl
 from standfast.core.job.state import Job
 
 
@@ -24,6 +25,9 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     at: datetime
 
 
+_KEEP = Ttl()
+
+
 def next_removal(job: Job) -> Removal | None:
     """
     The next remainder to remove and when; None while the job is unfinished, or if everything else is kept.
@@ -31,6 +35,8 @@ def next_removal(job: Job) -> Removal | None:
     if job.finished_at is None:
         return None
     ttl, end = job.spec.ttl, job.finished_at
+    if ttl == _KEEP:
+        return None
     record_at = _after(end, ttl.record_s)
     due: list[Removal] = []
     if job.attempts and job.compute_removed_at is None:
