@@ -58,7 +58,9 @@ def run_round(contender: Contender, folder: Path) -> Round:
     """
     command = [sys.executable, str(HERE / "round.py"), contender.module, contender.function]
     given = json.dumps({**contender.parameters, "folder": str(folder)})
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("STANDFAST_")}
+    # As a user has it: compiled modules are kept, and no setting of ours comes from outside.
+    ours = ("STANDFAST_", "PYTHONDONTWRITEBYTECODE")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
     try:
         done = subprocess.run(
             [*command, given], capture_output=True, text=True, timeout=ROUND_S, env=environment, check=False
