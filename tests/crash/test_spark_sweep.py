@@ -41,6 +41,7 @@ POINTS = [
     "commit.Succeeded.before",
     "commit.Succeeded.after",
 ]
+DRIVERS_AT_ONCE = 2
 QUICK = POINTS if FULL else [POINTS[3], POINTS[5], POINTS[10]]
 
 SCRIPT = """
@@ -93,7 +94,11 @@ def test_killed_at_points_around_a_spark_driver(tmp_path: Path) -> None:
                 failed.append(f"{point} was not passed")
                 plane.kill()
             plane.start()
-            planes.append((point, plane, ledger, plane.insist("sweep", spec, key="sweep")))
+            uid = plane.insist("sweep", spec, key="sweep")
+            planes.append((point, plane, ledger, uid))
+            if index >= DRIVERS_AT_ONCE - 1:
+                waited = planes[index - DRIVERS_AT_ONCE + 1]
+                waited[1].wait(waited[3], timeout_s=180)
         for point, plane, ledger, uid in planes:
             job = plane.wait(uid, timeout_s=180)
             attempts = plane.attempts(uid)
