@@ -1,5 +1,5 @@
 """
-The benchmark: `make bench`, or `python bench/run.py --only a,b --rounds 3 --quick`.
+The benchmark: `make bench`, or `python bench/run.py --only a,b --scale 0.3 --rounds 5`.
 
 Belongs here: which rows are run, in which order, and where the page goes. Rows alternate in shuffled order, each in a
 process and a folder of its own; nothing listens beyond the loopback, and no round may take longer than a few minutes.
@@ -27,21 +27,21 @@ from measure import Contender, Round, run_round
 PAGE = Path(__file__).parents[1] / "docs" / "internals" / "benchmarks.md"
 
 
-def contenders(only: set[str], scale: float) -> list[Contender]:
+def contenders(only: set[str], scale: float, stored: float) -> list[Contender]:
     """
-    The rows of the chosen workloads. scale: 1 for full size.
+    The rows of the chosen workloads. scale: part of the full size of a to c; stored: of d to g.
     """
 
-    def size(full: int) -> int:
-        return max(100, round(full * scale / 100) * 100)
+    def size(full: int, part: float = scale) -> int:
+        return max(100, round(full * part / 100) * 100)
 
     rows = [
         *submit.contenders(size(10_000)),
         *finish.contenders(size(10_000), size(1_000)),
         *start.contenders(size(200)),
-        *regain.contenders(size(10_000), size(1_000)),
-        *footprint.contenders(size(100_000), size(1_000)),
-        *listing.contenders(size(1_000_000)),
+        *regain.contenders(size(10_000, stored), size(1_000, stored)),
+        *footprint.contenders(size(100_000, stored), size(1_000, stored)),
+        *listing.contenders(size(1_000_000, stored)),
     ]
     return [row for row in rows if row.workload in only]
 
@@ -54,13 +54,14 @@ def main() -> int:
     parser.add_argument("--only", default="a,b,c,d,f,g", help="workloads, separated by commas")
     parser.add_argument("--match", default="", help="only rows whose name has this in it")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--scale", type=float, default=1.0, help="part of the full size")
+    parser.add_argument("--scale", type=float, default=1.0, help="part of the full size of a, b, c")
+    parser.add_argument("--stored", type=float, default=1.0, help="part of the full size of d, f, g")
     parser.add_argument("--seed", type=int, default=1, help="of the order of rows")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="on the disk to be measured")
     parser.add_argument("--page", type=Path, default=PAGE, help="where the page is written; - for nowhere")
     given = parser.parse_args()
 
-    rows = [row for row in contenders(set(given.only.split(",")), given.scale) if given.match in row.name]
+    rows = [row for row in contenders(set(given.only.split(",")), given.scale, given.stored) if given.match in row.name]
     results: dict[Contender, list[Round]] = {row: [] for row in rows}
     order, probes = random.Random(given.seed), []
     for number in range(given.rounds):
