@@ -123,6 +123,8 @@ async def test_a_refused_request_does_not_use_up_its_key(http: Http) -> None:
         (job(spec={"retries": 3}), "/spec"),
         (job(spec={"retry": {"max_attempts": 0}}), "/spec/retry/max_attempts"),
         (job(spec={"priority": "high"}), "/spec/priority"),
+        (job(spec={"start_at": "9999-12-31T23:59:59-23:59"}), "/spec/start_at"),
+        (job(spec={"start_at": "0001-01-01T00:00:00+23:59"}), "/spec/start_at"),
         (job(spec={"engine": "nobody"}), "/spec/engine"),
         (job(program={"run": 1}), "/spec/program"),
         (job(labels={"a=b": "c"}), "/labels/a=b"),

@@ -110,6 +110,8 @@ def check(spec: Spec, *, at: str = "/spec") -> list[FieldError]:
         "must name its UTC offset",
         "malformed",
     )
+    # A date at the end of the calendar is no longer one in UTC, or with a deadline added.
+    demand(spec.start_at is None or 1900 < spec.start_at.year < 9000, "/start_at", "must be in the years 1901..8999")
     demand(_over(spec.resources.memory_mib, 0), "/resources/memory_mib", "must be more than 0 MiB")
     demand(_over(spec.resources.cpus, 0), "/resources/cpus", "must be more than 0")
     for name in ("compute_s", "logs_s", "record_s"):
