@@ -11,6 +11,7 @@ import asyncio
 import time
 from typing import Any
 
+import apsw
 from load import Load
 from measure import Contender, demand, latencies
 from plane import Server, Watch, audit_file, embedded, quickly, submission
@@ -38,6 +39,7 @@ def contenders(jobs: int) -> list[Contender]:
         Contender("a", f"standfast {name}", "submit", function, {"jobs": jobs, **given}, goals, against.get(name, ()))
         for name, function, given, goals in own
     ]
+    rows.append(Contender("a", "floor: one bare SQLite commit each", "submit", "floor", {"jobs": jobs}))
     few = max(100, jobs // 10)
     peers = [
         Contender("a", f"DBOS start, {n} thread{'s'[: n > 1]}", "peers.dbos_peer", "start", {"jobs": few, "threads": n})
@@ -50,6 +52,24 @@ def contenders(jobs: int) -> list[Contender]:
         Contender("a", "huey enqueue, 32 threads", "peers.huey_peer", "enqueue", {"jobs": jobs // 2, "threads": 32}),
     ]
     return rows + peers
+
+
+def floor(folder: str, jobs: int) -> tuple[dict[str, float], str]:
+    """
+    What the disk allows a single caller: a row of 300 bytes, a flush, and nothing else.
+    """
+    taken: list[float] = []
+    db = apsw.Connection(f"{folder}/floor.db")
+    for pragma in ("journal_mode = WAL", "synchronous = FULL"):
+        db.execute(f"PRAGMA {pragma}")
+    db.execute("CREATE TABLE jobs (id INTEGER PRIMARY KEY, document TEXT)")
+    with Watch() as watch:
+        for _ in range(jobs):
+            began = time.perf_counter()
+            db.execute("INSERT INTO jobs (document) VALUES (?)", ("x" * 300,))
+            taken.append(time.perf_counter() - began)
+    demand(db.execute("SELECT count(*) FROM jobs").get == jobs, "a row is missing")
+    return {**watch.to_figures(jobs), **latencies(taken)}, f"{jobs} rows"
 
 
 def in_process(folder: str, jobs: int, callers: int, batch: int = 1) -> tuple[dict[str, float], str]:

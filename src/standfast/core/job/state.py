@@ -30,9 +30,6 @@ class Phase(StrEnum):
     FAILED = "failed"
     CANCELLED = "cancelled"
 
-    # As the text hashes, in C; Enum's own is a Python call, several of them for every move of a job.
-    __hash__ = str.__hash__
-
     @property
     def final(self) -> bool:
         """
