@@ -48,7 +48,7 @@ crash: $(VENV)/.installed ## the long crash sweep over real engines: every point
 	STANDFAST_CRASH=full $(BIN)/python -m pytest -m crash tests/crash -s
 
 sim: $(VENV)/.installed ## more seeds of the simulation
-	STANDFAST_SIM_SEEDS=2000 $(BIN)/python -m pytest tests/simulation -s
+	SIMULATION_SEEDS=2000 $(BIN)/python -m pytest tests/simulation -s
 
 bench: $(VENV)/.installed ## side by side with DBOS and huey; not part of the tests
 	$(BIN)/python -m pip install --quiet -e '.[bench]'
