@@ -1,23 +1,19 @@
 """
 The application: the route table behind one door that checks the caller, the bounds and the query, and maps errors.
 
-Belongs here: how the table becomes an application, and what answers a request that no route takes. Not here: the door
-(`door`), any single route (`routes`).
+Belongs here: how the table becomes an application, and what becomes of a fault of ours. Not here: how a path is found
+(`switch`), the door (`door`), any single route (`routes`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 import structlog
-from starlette.exceptions import HTTPException
 from starlette.middleware.errors import ServerErrorMiddleware
-from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route as StarletteRoute
-from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from standfast.api import openapi
@@ -29,7 +25,8 @@ from standfast.api.problems import to_response
 from standfast.api.route import Desk, Route
 from standfast.api.routes import ROUTES
 from standfast.api.sse import event_frame
-from standfast.core.errors import NotFound, Rejected, StandfastError
+from standfast.api.switch import Switch
+from standfast.core.errors import StandfastError
 from standfast.core.job.explain import Waiting
 from standfast.core.job.state import Job
 from standfast.runtime.intake import Intake
@@ -63,21 +60,6 @@ def build_app(
     by_path: dict[str, list[Route]] = {}
     for route in ROUTES:
         by_path.setdefault(route.path, []).append(route)
-    # Paths without parameters come first, so that `/v1/jobs/batch` is no uid.
-    ordered = sorted(by_path.items(), key=lambda item: "{" in item[0])
-
-    async def unrouted(request: Request, error: Exception) -> Response:
-        """
-        No such path, or no such method on it.
-        """
-        assert isinstance(error, HTTPException)
-        path, request_id = request.scope["path"], world.ids.request_id()
-        if error.status_code == 405:
-            refused = Rejected(f"{request.method} is not for {path}", code="method_not_allowed")
-            response = to_response(refused, instance=path, request_id=request_id)
-            response.headers["Allow"] = (error.headers or {}).get("Allow", "")
-            return response
-        return to_response(NotFound(f"there is no {path}"), instance=path, request_id=request_id)
 
     async def fault(request: Request, error: Exception) -> Response:
         """
@@ -89,15 +71,16 @@ def build_app(
             StandfastError("something broke here", code="internal"), instance=path, request_id=request_id
         )
 
-    endpoints = {path: door.at(some) for path, some in by_path.items()}
-    # Without redirects: another path is another path, and a redirect would be an answer that no route promises.
-    router = Router(
-        [StarletteRoute(path, endpoints[path], methods=[r.method for r in some]) for path, some in ordered],
-        redirect_slashes=False,
-    )
-    fixed = {(r.method, path): endpoints[path] for path, some in by_path.items() if "{" not in path for r in some}
-    inner = Shortcut(fixed, ExceptionMiddleware(router, {HTTPException: unrouted}))
-    return Api(ServerErrorMiddleware(inner, handler=fault), feed)
+    endpoints = {path: (door.at(some), _methods(some)) for path, some in by_path.items()}
+    return Api(ServerErrorMiddleware(Switch(endpoints, world.ids), handler=fault), feed)
+
+
+def _methods(routes: Sequence[Route]) -> tuple[str, ...]:
+    """
+    Those of the routes, and HEAD where there is a GET.
+    """
+    methods = [route.method for route in routes]
+    return (*methods, "HEAD") if "GET" in methods else tuple(methods)
 
 
 class Api:
@@ -117,18 +100,3 @@ class Api:
         End every stream and give every held-back answer, so that a server that stops need not wait for readers.
         """
         self._feed.end()
-
-
-class Shortcut:
-    """
-    Requests for a path without parameters go straight to their endpoint; all others through the router.
-    """
-
-    def __init__(self, fixed: Mapping[tuple[str, str], ASGIApp], router: ASGIApp) -> None:
-        self._fixed = fixed
-        self._router = router
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope["app"] = self  # tells the router to raise what it does not route
-        endpoint = self._fixed.get((scope["method"], scope["path"])) if scope["type"] == "http" else None
-        await (self._router if endpoint is None else endpoint)(scope, receive, send)
