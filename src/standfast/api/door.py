@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from ipaddress import ip_address
 from urllib.parse import parse_qsl
 
@@ -182,15 +183,22 @@ def _local(headers: Mapping[str, str]) -> None:
         Forbidden: It comes from such a page.
     """
     host = headers.get("host", "")
-    name = host[1 : host.find("]")] if host.startswith("[") else host.partition(":")[0]
-    try:
-        here = ip_address(name).is_loopback
-    except ValueError:
-        # A name without a dot cannot be somebody's domain.
-        here = "." not in name or name.endswith(".localhost")
     origin = headers.get("origin")
-    if not here or (origin is not None and origin.partition("://")[2] != host):
+    if not _here(host) or (origin is not None and origin.partition("://")[2] != host):
         raise Forbidden(
             f"a page of {origin or host} may not call this control plane, which has no tokens",
             hint="Use 127.0.0.1 or localhost as the address, or serve with a tokens file.",
         )
+
+
+@lru_cache(maxsize=64)  # a few hosts are asked for with every request, and reading an address takes a while
+def _here(host: str) -> bool:
+    """
+    Whether a name, with or without a port, can only be that of this machine.
+    """
+    name = host[1 : host.find("]")] if host.startswith("[") else host.partition(":")[0]
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        # A name without a dot cannot be somebody's domain.
+        return "." not in name or name.endswith(".localhost")
