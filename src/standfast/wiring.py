@@ -27,6 +27,7 @@ import uvicorn
 
 from standfast.api.app import Api, build_app
 from standfast.api.auth import Tokens
+from standfast.api.head import BoundedHttp
 from standfast.core.errors import FieldError, InvalidSpec
 from standfast.ports.blobs import Blobs
 from standfast.ports.clock import Clock
@@ -164,7 +165,7 @@ async def serve(settings: Settings) -> None:
         async with control_plane(settings) as plane:
             config = uvicorn.Config(
                 plane.app,
-                http="httptools",
+                http=BoundedHttp,
                 lifespan="off",
                 log_config=None,
                 access_log=False,

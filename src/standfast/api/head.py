@@ -1,0 +1,80 @@
+"""
+The head of a request on the wire: how large it may be and how long it may take, before anyone is known.
+
+Belongs here: the bounds that uvicorn lacks with httptools, where one connection could take all memory or be kept open
+for ever. Not here: bounds of the body and of how often (`bounds`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+HEAD_BYTES_MAX = 64 * 1024
+"""Largest request line and headers together; checked per piece that comes in, so it may be exceeded by one piece."""
+
+HEAD_S = 30.0
+"""Longest wait for a whole head, also for the first byte of a connection."""
+
+
+class BoundedHttp(HttpToolsProtocol):
+    """
+    uvicorn's protocol over httptools, with bounded heads: one too large is 400, one too late is cut off.
+    """
+
+    _head_bytes = 0
+    _head_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """
+        Begin to wait for the first head.
+        """
+        super().connection_made(transport)
+        self._await_head()
+
+    def on_message_begin(self) -> None:
+        """
+        Begin to wait for the rest of a head.
+        """
+        super().on_message_begin()
+        self._await_head()
+
+    def on_headers_complete(self) -> None:
+        """
+        Wait no more.
+        """
+        self._have_head()
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """
+        Likewise.
+        """
+        self._have_head()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """
+        Take a piece, unless the head has grown too large by it.
+        """
+        super().data_received(data)
+        if self._head_timer is not None:
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_BYTES_MAX:
+                self._have_head()
+                self.send_400_response("The head of the request is too large.")
+
+    def _await_head(self) -> None:
+        self._have_head()
+        self._head_timer = self.loop.call_later(HEAD_S, self._too_late)
+
+    def _have_head(self) -> None:
+        self._head_bytes = 0
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _too_late(self) -> None:
+        self._head_timer = None
+        self.transport.close()
