@@ -87,11 +87,12 @@ class Subject:
 
     async def running(self, engine: Engine) -> Order:
         """
-        An order that was launched and is seen alive.
+        An order that was launched and is seen alive, its user code too if anyone can tell.
         """
         order = self.order(engine, self.programs.last)
         await engine.launch(order)
         await self.until(engine, order.handle, Present)
+        await self.ran_once(order.handle)
         return order
 
     async def until(self, engine: Engine, handle: str, kind: type[O]) -> O:
