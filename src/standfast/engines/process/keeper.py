@@ -448,12 +448,14 @@ def become_job(spec: Spec, out: int, err: int, go: int, fail: int) -> NoReturn:
 
 def ignored_signals() -> list[int]:
     """
-    What this process ignores; handlers need no care, exec resets them.
+    What this process ignores and may reset; handlers need no care, exec resets them.
 
-    Source: proc(5), /proc/PID/status, SigIgn: a mask in hexadecimal, the lowest bit is signal 1.
+    The C library keeps some numbers to itself (32 and 33 with glibc) and refuses them; GNU make 4.3 hands them on as
+    ignored to whatever it starts. Source: proc(5), /proc/PID/status, SigIgn: a mask in hexadecimal, the lowest bit is
+    signal 1.
     """
     mask = int(slurp("/proc/self/status").partition(b"SigIgn:")[2].split()[0], 16)
-    return [number for number in range(1, 65) if mask >> (number - 1) & 1]
+    return [number for number in signal.valid_signals() if mask >> (number - 1) & 1]
 
 
 def encoded(text: str) -> bytes:
