@@ -239,7 +239,9 @@ def test_what_the_job_finds_itself_in(lab: Lab) -> None:
     assert said("stdin") == ""
     assert said("input").strip() == "/dev/null"
     masks = dict(line.split(":\t") for line in said("status").splitlines() if line.startswith("Sig"))
-    assert {name: int(masks[name], 16) for name in ("SigBlk", "SigIgn", "SigCgt")} == {
+    # What the C library keeps to itself nobody can reset: make hands 32 on as ignored.
+    settable = sum(1 << (number - 1) for number in signal.valid_signals())
+    assert {name: int(masks[name], 16) & settable for name in ("SigBlk", "SigIgn", "SigCgt")} == {
         "SigBlk": 0,
         "SigIgn": 0,
         "SigCgt": 0,
