@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 
+import msgspec
 import pytest
 
 from standfast.core.errors import Rejected
@@ -89,18 +90,19 @@ def test_every_doubt_says_what_would_settle_it(phase: Phase, reason: str) -> Non
 @pytest.mark.parametrize(("phase", "reason"), list(EXAMPLES))
 def test_moves_agree_with_what_is_decided(phase: Phase, reason: str) -> None:
     """
-    A verb is offered exactly if its command would do something; what is not offered says why not.
+    A verb is offered exactly if its command would do something; what is refused says why in the refusal's own words.
     """
-    job = EXAMPLES[phase, reason]()
+    job = msgspec.structs.replace(EXAMPLES[phase, reason](), uid=f"job_of_{reason}")
     told = {move.verb: move for move in moves(job)}
 
     assert set(told) == {*COMMANDS, "retry", "delete"}
     for verb, command in COMMANDS.items():
         try:
-            does = bool(decide(job, command, job.updated_at))
-        except Rejected:
-            does = False
+            does, refusal = bool(decide(job, command, job.updated_at)), None
+        except Rejected as refused:
+            does, refusal = False, refused.message
         assert told[verb].allowed == does
+        assert refusal in (None, told[verb].why)
     assert told["retry"].allowed == told["delete"].allowed == phase.final
     assert all(move.allowed or move.why for move in told.values())
 

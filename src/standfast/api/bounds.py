@@ -11,6 +11,7 @@ from collections import OrderedDict
 
 from starlette.requests import ClientDisconnect, Request
 
+from standfast.api.headers import header
 from standfast.api.problems import Throttled
 from standfast.core.errors import InvalidSpec
 from standfast.ports.clock import Clock
@@ -75,7 +76,7 @@ async def body_of(request: Request, bytes_max: int) -> bytes:
     Raises:
         BodyTooLarge: By its Content-Length, or by what came. RequestTimeout, ClientDisconnect: As they say.
     """
-    declared = request.headers.get("content-length", "0")
+    declared = header(request, b"content-length") or "0"
     if declared.isdecimal() and (len(declared) > 18 or int(declared) > bytes_max):
         raise _too_large(bytes_max)
     message = await request.receive()

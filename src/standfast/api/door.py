@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from ipaddress import ip_address
 from urllib.parse import parse_qsl
@@ -22,6 +22,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from standfast.api.auth import LOCAL, Caller, Role, Tokens, authorize
 from standfast.api.bounds import Buckets
+from standfast.api.headers import header
+from standfast.api.patience import Patience
 from standfast.api.problems import invalid_query, to_response
 from standfast.api.route import Desk, Route
 from standfast.core.errors import Forbidden, StandfastError, Unavailable
@@ -45,6 +47,7 @@ class Door:
         self._desk = desk
         self._tokens = tokens
         self._buckets = buckets
+        self._patience = Patience()
         self._times = Histogram(
             "standfast_request_seconds",
             "Time of one request to its answer, by route and status.",
@@ -65,19 +68,23 @@ class Door:
         The handler's answer, or the problem document of what went wrong. once, many: its query parameters.
         """
         began = time.perf_counter()
+        task = self._patience.begin(began, ANSWER_S)
         try:
             caller = self._caller(request, route.role)
             if request.scope["query_string"]:
                 _check_query(request, once, many)
-            async with asyncio.timeout(ANSWER_S):
-                response = await route.handler(self._desk, request, caller)
+            response = await route.handler(self._desk, request, caller)
         except StandfastError as error:
             response = self._refused(request, error)
-        except TimeoutError:
+        except asyncio.CancelledError:
+            if not self._patience.end(task):
+                raise
             late = Unavailable(f"no answer within {ANSWER_S:g} s; not known whether it was done")
             response = self._refused(request, late)
         except ClientDisconnect:
             response = Response(status_code=_GONE_AWAY)
+        finally:
+            self._patience.end(task)
         self._measure(route, response.status_code, time.perf_counter() - began)
         return response
 
@@ -111,7 +118,7 @@ class Door:
         """
         if self._tokens is not None and needed is not None:
             try:
-                caller = authorize(self._tokens, request.headers.get("authorization"), needed)
+                caller = authorize(self._tokens, header(request, b"authorization"), needed)
             except Forbidden:
                 # Guessing is bounded by address.
                 self._buckets.take(_address(request))
@@ -121,7 +128,7 @@ class Door:
         self._buckets.take(_address(request))
         if needed is None:
             return _ANYONE
-        _local(request.headers)
+        _local(request)
         return authorize(None, None, needed)
 
 
@@ -151,13 +158,9 @@ class _Endpoint:
             self._routes["HEAD"] = self._routes["GET"]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope, receive, send)
-        response = await self._door.answer(*self._with(request))
+        route, once, many = self._routes[scope["method"]]
+        response = await self._door.answer(route, Request(scope, receive, send), once, many)
         await response(scope, receive, send)
-
-    def _with(self, request: Request) -> tuple[Route, Request, frozenset[str], frozenset[str]]:
-        route, once, many = self._routes[request.method]
-        return route, request, once, many
 
 
 def _check_query(request: Request, once: frozenset[str], many: frozenset[str]) -> None:
@@ -173,7 +176,7 @@ def _check_query(request: Request, once: frozenset[str], many: frozenset[str]) -
             raise invalid_query(name, "may be given once only")
 
 
-def _local(headers: Mapping[str, str]) -> None:
+def _local(request: Request) -> None:
     """
     Refuse what a web page of another site makes a browser of this machine send, where no token would stop it.
 
@@ -182,8 +185,8 @@ def _local(headers: Mapping[str, str]) -> None:
     Raises:
         Forbidden: It comes from such a page.
     """
-    host = headers.get("host", "")
-    origin = headers.get("origin")
+    host = header(request, b"host") or ""
+    origin = header(request, b"origin")
     if not _here(host) or (origin is not None and origin.partition("://")[2] != host):
         raise Forbidden(
             f"a page of {origin or host} may not call this control plane, which has no tokens",

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from standfast.api.auth import Caller
+from standfast.api.headers import header
 from standfast.api.problems import invalid_query, to_document
 from standfast.api.reading import decoded, flag, labels, moment, number, phases, read_body, words
 from standfast.api.route import Desk
@@ -148,7 +149,7 @@ def key_of(request: Request) -> str | None:
     Raises:
         InvalidSpec: It is empty or not printable.
     """
-    text = request.headers.get("idempotency-key")
+    text = header(request, b"idempotency-key")
     if text is None:
         return None
     text = text.strip()

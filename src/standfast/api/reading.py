@@ -14,6 +14,7 @@ import msgspec
 from starlette.requests import Request
 
 from standfast.api.bounds import body_of
+from standfast.api.headers import header
 from standfast.api.problems import invalid_query
 from standfast.core.errors import InvalidSpec, field_error
 from standfast.core.job.state import Phase
@@ -47,9 +48,10 @@ def _decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
     """
     The decoder of that type, made once.
     """
-    if kind not in _DECODERS:
-        _DECODERS[kind] = msgspec.json.Decoder(kind)
-    return _DECODERS[kind]
+    decoder = _DECODERS.get(kind)
+    if decoder is None:
+        decoder = _DECODERS[kind] = msgspec.json.Decoder(kind)
+    return decoder
 
 
 async def read_body(request: Request, kind: type[T], *, bytes_max: int, empty: T | None = None) -> T:
@@ -63,7 +65,9 @@ async def read_body(request: Request, kind: type[T], *, bytes_max: int, empty: T
     data = await body_of(request, bytes_max)
     if not data and empty is not None:
         return empty
-    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    media = header(request, b"content-type") or ""
+    if media not in JSON_TYPES:
+        media = media.partition(";")[0].strip().lower()
     if media in YAML_TYPES:
         try:
             # In a thread, because it is slow enough to hold up everybody else.

@@ -11,6 +11,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from standfast.api.headers import header
 from standfast.api.problems import invalid_query
 from standfast.api.reading import choice, number, seconds
 from standfast.api.route import Desk
@@ -60,7 +61,7 @@ def demand_revision(request: Request, job: Job) -> None:
     Raises:
         Conflict: The job has another revision.
     """
-    wanted = request.headers.get("if-match")
+    wanted = header(request, b"if-match")
     if wanted is not None and wanted.strip() != "*":
         tags = {tag.strip().removeprefix("W/").strip('"') for tag in wanted.split(",")}
         if str(job.revision) not in tags:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import cache
 
 import msgspec
 
 from standfast.core.errors import Rejected
 from standfast.core.job.attempt import StopCause
+from standfast.core.job.decisions import DECISIONS
 from standfast.core.job.inputs import Cancel, Input, Resolve, Resume, Suspend
 from standfast.core.job.machine import decide
 from standfast.core.job.state import Doubt, Job, Phase
@@ -220,18 +222,56 @@ def moves(job: Job) -> tuple[Move, ...]:
     """
     Every verb a person might want, each with whether it would do anything now; asked of `decide`, so never wrong.
     """
-    told = [_move(job, verb, command) for verb, command in _COMMANDS.items()]
-    unfinished = None if job.phase.final else f"it is {job.phase}, not finished"
-    told += [Move(verb=verb, allowed=unfinished is None, why=unfinished) for verb in ("retry", "delete")]
-    return tuple(told)
+    return (*[_move(job, verb, command) for verb, command in _COMMANDS.items()], *_after_the_end(job.phase))
 
 
 def _move(job: Job, verb: str, command: Input) -> Move:
+    if (job.phase, type(command)) not in DECISIONS:
+        return Move(verb=verb, allowed=False, why=_refusal(job, verb, command))
     try:
         does = decide(job, command, job.updated_at)
     except Rejected as refused:
         return Move(verb=verb, allowed=False, why=refused.message)
-    return Move(verb=verb, allowed=bool(does), why=None if does else f"it would change nothing: it is {job.phase}")
+    return _useful(verb) if does else _useless(job.phase, verb)
+
+
+_refusals: dict[tuple[Phase, str], str] = {}
+_UID = "{uid}"
+
+
+def _refusal(job: Job, verb: str, command: Input) -> str:
+    """
+    What `decide` says to a command that has no row. Only the uid in it differs from job to job, so it is asked once per
+    phase and verb: every answer about a job holds its moves, and raising costs more than all the rest of them.
+    """
+    told = _refusals.get((job.phase, verb))
+    if told is None:
+        try:
+            decide(msgspec.structs.replace(job, uid=_UID), command, job.updated_at)
+        except Rejected as refused:
+            told = refused.message
+        assert told is not None
+        _refusals[job.phase, verb] = told
+    return told.replace(_UID, job.uid)
+
+
+@cache
+def _useful(verb: str) -> Move:
+    return Move(verb=verb, allowed=True)
+
+
+@cache
+def _useless(phase: Phase, verb: str) -> Move:
+    return Move(verb=verb, allowed=False, why=f"it would change nothing: it is {phase}")
+
+
+@cache
+def _after_the_end(phase: Phase) -> tuple[Move, ...]:
+    """
+    The verbs of finished jobs.
+    """
+    unfinished = None if phase.final else f"it is {phase}, not finished"
+    return tuple(Move(verb=verb, allowed=unfinished is None, why=unfinished) for verb in ("retry", "delete"))
 
 
 def settles(job: Job) -> tuple[str, ...]:
