@@ -15,7 +15,7 @@ import msgspec
 from standfast.core.errors import FieldError, field_error
 from standfast.core.failure import Failure, FailureClass, Symptoms
 from standfast.core.job.evidence import Ending, Finding, Rank, Verdict
-from standfast.core.job.spec import Spec
+from standfast.core.job.spec import SECONDS_MAX, Spec
 from standfast.ports.engine import Capability
 
 AT = "/spec/program"
@@ -118,9 +118,9 @@ def check(spec: Spec) -> list[FieldError]:
     except msgspec.ValidationError as error:
         return [field_error(error, at=AT)]
     wrong = [
-        FieldError(f"{AT}/{name}", "out_of_range", "must be 0 seconds or more")
+        FieldError(f"{AT}/{name}", "out_of_range", "must be 0 seconds to 100 years")
         for name in _SECONDS
-        if (getattr(script, name) or 0.0) < 0
+        if not 0 <= (getattr(script, name) or 0.0) <= SECONDS_MAX
     ]
     if script.fails < 0:
         wrong.append(FieldError(f"{AT}/fails", "out_of_range", "must be 0 or more"))
