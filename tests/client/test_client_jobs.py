@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from datetime import timedelta
 
 import pytest
 
@@ -233,3 +234,42 @@ def test_uncertain_is_told_alike_everywhere(sf: Client) -> None:
     assert told.why.reason == job.refresh().why.reason
     assert told.settles
     job.cancel()
+
+
+def test_the_wait_that_is_over_is_the_one_that_was_asked_for(sf: Client) -> None:
+    """
+    The error names the caller's own number of seconds; a number that is no time is refused before anything is asked.
+    """
+    job = sf.jobs.run(Spec.fake(run_s=60, name="patient"))
+    with pytest.raises(WaitTimeout, match=r"is still \w+ after 0\.25s$"):
+        job.wait(timeout=0.25)
+    for wrong in (-1.0, float("nan")):
+        with pytest.raises(ValueError, match="timeout"):
+            job.wait(timeout=wrong)
+    job.cancel()
+
+
+def test_history_since_a_time_begins_there(sf: Client) -> None:
+    """
+    Of everything that ever happened only what came since, from any instant, without gap; and none from the future.
+    """
+    jobs = [sf.jobs.run(Spec.fake(name="past")).wait(timeout=20) for _ in range(3)]
+    everything = list(sf.history())
+    middle = next(event for event in everything if event.uid == jobs[1].uid)
+
+    assert [event.seq for event in everything] == sorted({event.seq for event in everything})
+    for moment in (everything[0].at, middle.at, everything[-1].at):
+        assert list(sf.history(since=moment)) == [event for event in everything if event.at >= moment]
+    assert list(sf.history(since=everything[-1].at + timedelta(hours=1))) == []
+    assert list(sf.history(after=middle.seq)) == [event for event in everything if event.seq > middle.seq]
+
+
+async def test_the_async_history_is_the_same(server: FakeServer, sf: Client) -> None:
+    """
+    Both clients find the same place.
+    """
+    sf.jobs.run(Spec.fake(name="past")).wait(timeout=20)
+    last = list(sf.history())[-1]
+    async with AsyncClient(server.url) as other:
+        assert [event.seq async for event in other.history(since=last.at)][-1] == last.seq
+        assert await other.cursor_at(last.at) == sf.cursor_at(last.at)

@@ -191,3 +191,43 @@ def test_a_broken_stream_resumes_behind_the_last_event() -> None:
 
     assert numbers == [5, 6, 7]
     assert [r.headers.get("last-event-id") for r in seen] == ["4", "6", "6"]
+
+
+def test_a_refusal_for_now_is_told_as_what_it_is() -> None:
+    """
+    A 503 is an answer: its own reason is told while the request is repeated, and no silence is claimed.
+    """
+    told: list[str] = []
+    full = problem(503, "store_full", "same_request")
+    sf, _ = client_of([full, full, full, ok], told=told.append)
+    sf.jobs.run(Spec.process(["true"], name="n"))
+
+    assert len(told) == 2 and "it is store_full [store_full]" in told[0] and "answers again" in told[1]
+    assert not any("no answer" in sentence for sentence in told)
+
+
+def test_a_refusal_for_now_carries_the_callers_request_id() -> None:
+    """
+    The one to send again under, not the one that the control plane wrote into its log; and when, if that is said.
+    """
+    body = {"code": "store_full", "detail": "full", "retry": "same_request", "request_id": "of-its-log"}
+    sf, _ = client_of([lambda r: httpx2.Response(503, json=body, headers={"retry-after": "7"})], retry_for_s=0.0)
+    with pytest.raises(Unavailable) as caught:
+        sf.jobs.run(Spec.process(["true"], name="n"), key="mine")
+
+    assert (caught.value.request_id, caught.value.retry_after_s) == ("mine", 7.0)
+    with pytest.raises(Unavailable) as caught:
+        sf.jobs.get("job_x")
+
+    assert caught.value.request_id is None
+
+
+def test_a_proxys_refusal_keeps_its_retry_after() -> None:
+    """
+    Also without a problem document.
+    """
+    sf, _ = client_of([lambda r: httpx2.Response(503, text="busy", headers={"retry-after": "9"})], retry_for_s=0.0)
+    with pytest.raises(Unavailable) as caught:
+        sf.jobs.get("job_x")
+
+    assert caught.value.retry_after_s == 9.0

@@ -227,6 +227,14 @@ def events(uid: str, *, after: int, limit: int = 500) -> Call[answers.EventPage]
     return Call("GET", f"{_path(uid)}/events", reader(answers.EventPage), query=query)
 
 
+def all_events(*, after: int, limit: int, namespace: str | None) -> Call[answers.EventPage]:
+    """
+    At most `limit` events of all jobs behind the one numbered `after`.
+    """
+    query = [("after", str(after)), ("limit", str(limit)), ("namespace", namespace)]
+    return Call("GET", "/v1/events", reader(answers.EventPage), query=_given(query))
+
+
 def logs(uid: str, *, attempt: int, stream: str, cursor: str | None, tail_bytes: int | None = None) -> Call[LogChunk]:
     """
     A piece of output from `cursor` on.

@@ -37,7 +37,8 @@ class ClientError(Exception):
     """
     Base of them all: `code` is stable, `hint` is one sentence on what to do, `retry` says whether that may help.
 
-    retry: `never`, `same_request` (send the very same again), `later`, or `after_fix`.
+    retry: `never`, `same_request` (send the very same again), `later`, or `after_fix`. request_id: of the change that
+    was sent, None for a question.
     """
 
     code = "error"
@@ -173,6 +174,13 @@ class WaitTimeout(ClientError, TimeoutError):
         super().__init__(message, hint="The job goes on; wait again, or look at it.")
         self.job = job
 
+    @classmethod
+    def of(cls, job: Any, timeout_s: float) -> WaitTimeout:
+        """
+        The error of a wait of that many seconds, as the caller gave them.
+        """
+        return cls(f"{job.uid} is still {job.phase.replace('_', ' ')} after {timeout_s:.10g}s", job)
+
 
 class CannotCome(ClientError):
     """
@@ -245,7 +253,13 @@ def problem_of(
         document = {}
     if "code" not in document:
         kind: type[Problem] = Unavailable if status >= 500 else _BY_STATUS.get(status, Invalid)
-        return kind(f"answered {status} without a problem document", code=f"http_{status}", status=status)
+        return kind(
+            f"answered {status} without a problem document",
+            code=f"http_{status}",
+            status=status,
+            retry_after_s=_seconds(retry_after),
+            request_id=request_id,
+        )
     code = str(document["code"])
     if code == "idempotency_key_reused":
         kind = KeyReused
@@ -260,7 +274,9 @@ def problem_of(
         hint=document.get("hint"),
         retry=document.get("retry"),
         status=status,
-        request_id=document.get("request_id") or request_id,
+        # The caller's own id is the one to send again under; the control plane's is in the document, for its log.
+        # The caller's own, to send again under; that of the refusal is in the document, for the control plane's log.
+        request_id=request_id,
     )
 
 

@@ -6,8 +6,9 @@ Belongs here: cursors, and lines out of bytes. Not here: connections.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import httpx2
 import msgspec
@@ -74,8 +75,45 @@ class Position:
             raise error
         self._breaks += 1
         if self._breaks == 1:
-            self._told("the stream broke; reconnecting")
+            why = f" ({error.message} [{error.code}])" if isinstance(error, ClientError) else ""
+            self._told(f"the stream broke{why}; reconnecting")
         return min(PAUSE_CAP_S, PAUSE_FIRST_S * 2.0 ** (self._breaks - 1))
+
+
+class Seek:
+    """
+    The search for the first event since an instant, by halving: some twenty questions for a million events.
+
+    after: every event up to this number came before the instant. done: so far as one can tell without reading on.
+    """
+
+    def __init__(self, at: datetime, newest: int) -> None:
+        self._at = at
+        self._last = newest
+        self.after = 0
+
+    @property
+    def done(self) -> bool:
+        """
+        Whether `after` will not grow any more.
+        """
+        return self.after >= self._last
+
+    @property
+    def probe(self) -> int:
+        """
+        The number behind which to look at one event.
+        """
+        return (self.after + self._last) // 2
+
+    def take(self, found: Sequence[Event]) -> None:
+        """
+        The event behind `probe`, if there is one.
+        """
+        if not found or found[0].at >= self._at:
+            self._last = self.probe
+        else:
+            self.after = found[0].seq
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ class Tries:
         self._seed = seed
         self._request_id = request_id
         self._server = server
+        self._last_told = ""
         self.count = 0
         self.sent = False
 
@@ -52,8 +53,6 @@ class Tries:
         """
         self.count += 1
         pause_s = self._pause_s()
-        if self.count == 2 and pause_s + elapsed_s <= self._for_s:
-            self._told(f"no answer from {self._server}; asking again with the same request")
         if isinstance(error, ClientError):
             self.sent = True
             if not isinstance(error, Unavailable) or error.retry not in ("later", "same_request"):
@@ -61,12 +60,22 @@ class Tries:
             pause_s = max(pause_s, error.retry_after_s or 0.0)
             if elapsed_s + pause_s > self._for_s:
                 raise error
+            self._tell(f"{self._server} cannot serve it now: {error.message} [{error.code}]")
             return pause_s
         if not isinstance(error, _NOTHING_LEFT):
             self.sent = True
         if elapsed_s + pause_s > self._for_s:
             raise self._no_answer(error, elapsed_s) from error
+        self._tell(f"no answer from {self._server}")
         return pause_s
+
+    def _tell(self, what: str) -> None:
+        """
+        Say what keeps us waiting, from the second time on, and again only when it is something else.
+        """
+        if self.count >= 2 and what != self._last_told:
+            self._last_told = what
+            self._told(f"{what}; sending the same request again")
 
     def succeeded(self) -> None:
         """

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
 
@@ -19,6 +20,9 @@ from standfast.client.errors import ClientError
 from standfast.client.retrying import CHANGE_FOR_S
 from standfast.client.sync.jobs import JobList, Jobs
 from standfast.client.transport import HttpTransport, address_of
+
+EVENTS_AT_ONCE = 500
+"""Events in one answer."""
 
 
 class Client:
@@ -79,8 +83,42 @@ class Client:
         """
         query = {"namespace": namespace} if namespace else {}
         if cursor is None:
-            cursor = next(iter(JobList(self, {"namespace": "", "page_size": 1}, 1).pages())).watch_cursor
+            cursor = self._now()
         return self._follow(query, cursor)
+
+    def history(
+        self, *, after: int | str = 0, since: datetime | None = None, namespace: str | None = None
+    ) -> Iterator[answers.Event]:
+        """
+        Everything that happened to any job until now, in order.
+
+        Args:
+            after: Number of the event to begin behind.
+            since: Instead: only what happened since that aware time.
+            namespace: None: every one that may be seen.
+        """
+        seq = int(after if since is None else self.cursor_at(since))
+        while True:
+            page = self._transport.send(calls.all_events(after=seq, limit=EVENTS_AT_ONCE, namespace=namespace))
+            for event in page.items:
+                if since is None or event.at >= since:
+                    yield event
+            if len(page.items) < EVENTS_AT_ONCE:
+                return
+            seq = page.items[-1].seq
+
+    def cursor_at(self, since: datetime) -> str:
+        """
+        Where to read or watch from so that nothing since that aware time is missed.
+
+        Events are numbered in the order they were stored. Where the control plane's clock was set back meanwhile, that
+        is not the order of their times, and what this finds is one place at which the time was passed.
+        """
+        seek = following.Seek(since, int(self._now() or 0))
+        while not seek.done:
+            page = self._transport.send(calls.all_events(after=seek.probe, limit=1, namespace=None))
+            seek.take(page.items)
+        return str(seek.after)
 
     def counts(self) -> dict[str, Any]:
         """
@@ -119,6 +157,12 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _now(self) -> str | None:
+        """
+        The number of the newest event.
+        """
+        return next(iter(JobList(self, {"namespace": "", "page_size": 1}, 1).pages())).watch_cursor
 
     def _follow(self, query: Mapping[str, str], cursor: str | None) -> Iterator[answers.Event]:
         """

@@ -169,8 +169,10 @@ class Jobs:
         Raises:
             CannotCome: No way leads from where it is to that phase; found out at once, not at the end of the timeout.
             WaitTimeout: (a TimeoutError) The time is over, the job goes on.
-            ValueError: `until` is no phase.
+            ValueError: `until` is no phase, or `timeout` is no time.
         """
+        if timeout is not None and not timeout >= 0:
+            raise ValueError(f"timeout must be 0 seconds or more, not {timeout}")
         view = self.get(job) if isinstance(job, str) else job.refresh()
         begun = time.monotonic()
         while True:
@@ -181,7 +183,7 @@ class Jobs:
                 raise CannotCome(f"{view.uid} is {view.phase}, so it will never be {until}", view)
             left_s = HOLD_S if timeout is None else timeout - (time.monotonic() - begun)
             if left_s <= 0:
-                raise WaitTimeout(f"{view.uid} is still {view.phase} after {timeout:g}s", view)
+                raise WaitTimeout.of(view, timeout or 0.0)
             view = self.changed(view, timeout=min(HOLD_S, left_s))
 
     def changed(self, job: JobView, *, timeout: float = HOLD_S) -> JobView:
