@@ -94,6 +94,22 @@ def test_events_are_in_order(cli: Cli, done: JobView) -> None:
     assert cli("events").code == Exit.USAGE
 
 
+def test_events_of_all_jobs_since_a_time(cli: Cli, done: JobView, sf: Client) -> None:
+    """
+    Without a job, --since lists what happened to all of them since then, and ends.
+    """
+    first = next(iter(done.events()))
+    listed = [msgspec.json.decode(line) for line in cli("events", "--since", "1h", "-o", "json").out.splitlines()]
+    since = [
+        msgspec.json.decode(line) for line in cli("events", "--since", str(first.seq), "-o", "json").out.splitlines()
+    ]
+
+    assert {event["uid"] for event in listed} >= {done.uid}
+    assert since[0]["seq"] > first.seq
+    assert done.uid in cli("events", "--since", "1h").out
+    assert cli("events", "--since", "2999-01-01T00:00:00Z").out == ""
+
+
 def test_logs_are_tagged_and_cut(cli: Cli, done: JobView) -> None:
     """
     The attempt stands before each line; --raw, --tail, --grep and @N choose.

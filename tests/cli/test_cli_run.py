@@ -4,13 +4,17 @@ run and submit: exit codes, streams, keys.
 
 from __future__ import annotations
 
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
+import msgspec
 import pytest
 from cli_runner import Cli
 
 from standfast.cli.exits import Exit
 from standfast.client import Client
+from standfast.testing.server import FakeServer
 
 
 def test_the_exit_code_tells_the_outcome(cli: Cli) -> None:
@@ -102,6 +106,55 @@ def test_the_request_id_is_on_disk_before_it_is_sent(cli: Cli, home: Path) -> No
 
     assert result.code == Exit.UNKNOWN
     assert request_id in journal and "answered" not in journal
+
+
+def test_where_a_request_goes_is_said_once(cli: Cli, server: FakeServer) -> None:
+    """
+    The address, with the context's name before it if one was used.
+    """
+    assert cli("submit", "--", "true").err.splitlines()[0].count(server.url) == 1
+
+
+class _Full(BaseHTTPRequestHandler):
+    """
+    A control plane whose disk is full.
+    """
+
+    def do_POST(self) -> None:
+        """
+        Refuse for now.
+        """
+        problem = {"code": "store_full", "status": 503, "title": "The disk is full", "detail": "no space left"}
+        body = msgspec.json.encode({**problem, "hint": "Make room.", "retry": "same_request", "request_id": "log-1"})
+        self.send_response(503)
+        self.send_header("content-type", "application/problem+json")
+        self.send_header("content-length", str(len(body)))
+        self.send_header("retry-after", "4")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """
+        Nothing.
+        """
+
+
+def test_a_refusal_for_now_is_shown_with_its_reason(cli: Cli) -> None:
+    """
+    A 503 says why, when to come again and under which id; it is not "no answer", but as safe to send again: exit 6.
+    """
+    with HTTPServer(("127.0.0.1", 0), _Full) as full:
+        threading.Thread(target=full.serve_forever, daemon=True).start()
+        result = cli("submit", "--key", "k503", "--server", f"http://127.0.0.1:{full.server_port}", "--", "true")
+        full.shutdown()
+
+    assert result.code == Exit.UNKNOWN
+    assert result.err.splitlines()[1:] == [
+        "error: no space left [store_full]",
+        "hint: Make room.",
+        "      not before 4s from now, says the control plane",
+        "      request id: k503   (send the same again with --request-id)",
+    ]
 
 
 def test_detach_and_attach(cli: Cli, sf: Client) -> None:

@@ -29,7 +29,6 @@ from standfast.cli.options import (
 )
 from standfast.cli.session import Session, open_session
 from standfast.cli.terminal import inert
-from standfast.cli.times import parse_duration_s
 from standfast.client.errors import ClientError, WaitTimeout
 
 if TYPE_CHECKING:
@@ -57,6 +56,7 @@ def cancel(
         label: Instead: every unfinished job with this label k=v; the list is shown first.
         reason: Kept with the job.
     """
+    waiting.limit_s()
     with open_session(everywhere) as session:
         jobs = _chosen(session, ref, label)
         if not _agreed(session, "Cancel", jobs, consent, lost="work since the start of the attempt is lost"):
@@ -80,6 +80,7 @@ def suspend(
         label: Instead: every unfinished job with this label k=v; the list is shown first.
         reason: Kept with the job.
     """
+    waiting.limit_s()
     with open_session(everywhere) as session:
         jobs = _chosen(session, ref, label)
         if not _agreed(
@@ -104,6 +105,7 @@ def resume(
         ref: Jobs.
         label: Instead: every unfinished job with this label k=v.
     """
+    waiting.limit_s()
     with open_session(everywhere) as session:
         jobs = _chosen(session, ref, label)
         return _each(session, jobs, lambda job: job.resume(), waiting, until="running", wished=("running", "succeeded"))
@@ -125,6 +127,7 @@ def retry(
         ref: The finished job.
         set_: Change of the spec, path=value, such as resources.memory_mib=8192; null takes a field away.
     """
+    limit_s = waiting.limit_s()
     with open_session(everywhere) as session:
         job = refs.find(session.client, ref)
         request_id = identity.chosen() or session.fresh_request_id()
@@ -133,7 +136,7 @@ def retry(
         session.journal.answered(request_id, made.uid)
         session.terminal.say(f"✓ accepted    {made.uid} {made.name}, retry of {job.uid}")
         if waiting.wait:
-            made = _awaited(made, "done", waiting)
+            made = made.wait(timeout=limit_s)
         if session.format.for_people:
             session.terminal.print(made.uid)
         _show(session, made)
@@ -166,6 +169,7 @@ def resolve(
         raise Quit(Exit.USAGE, "--because must say how you know; nothing was sent")
     if (as_ == "done") != (outcome is not None):
         raise Quit(Exit.USAGE, "--outcome goes with --as done, and --as done needs it; nothing was sent")
+    waiting.limit_s()
     with open_session(everywhere) as session:
         job = refs.find(session.client, ref)
         if not consent.yes:
@@ -295,12 +299,13 @@ def _each(
     Change each job by itself; the worst exit code. A refusal of one does not keep the others.
     """
     worst = Exit.OK
+    limit_s = waiting.limit_s()
     for job in jobs:
         try:
             after = change(job)
             session.terminal.say(f"✓ accepted    {after.uid} {after.name}: {inert(after.why.message)}")
             if waiting.wait:
-                after = _awaited(after, until, waiting)
+                after = after.wait(until=until, timeout=limit_s)
                 session.terminal.say(render.settled(session.terminal.talk, after))
                 if str(after.phase) not in wished:
                     worst = max(worst, exit_of_phase(str(after.phase)))
@@ -308,16 +313,6 @@ def _each(
         except ClientError as error:
             worst = max(worst, _refused(session, job, error))
     return worst
-
-
-def _awaited(job: JobView, until: str, waiting: Waiting) -> JobView:
-    timeout_s = None
-    if waiting.timeout is not None:
-        try:
-            timeout_s = parse_duration_s(waiting.timeout)
-        except ValueError as error:
-            raise Quit(Exit.USAGE, f"--timeout: {error}") from None
-    return job.wait(until=until, timeout=timeout_s)
 
 
 def _refused(session: Session, job: JobView, error: ClientError) -> Exit:

@@ -7,6 +7,7 @@ Belongs here: what is shown as it comes, and when it ends. Not here: `run` (`pro
 from __future__ import annotations
 
 import re
+import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -15,10 +16,10 @@ from cyclopts import Parameter
 from standfast.cli import output, refs, render
 from standfast.cli.completion import job_names
 from standfast.cli.exits import Exit, Quit, exit_of_phase
-from standfast.cli.options import NOWHERE, Everywhere
+from standfast.cli.options import NOWHERE, Everywhere, seconds
 from standfast.cli.session import Session, open_session
-from standfast.cli.times import parse_duration_s, parse_since
-from standfast.client.errors import CannotCome, WaitTimeout
+from standfast.cli.times import parse_since
+from standfast.client.errors import CannotCome, ClientError, WaitTimeout
 from standfast.client.goals import Prospect, phases_of, prospect
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 ROUND_S = 1.0
 """Longest time for one round of questions about several jobs."""
+
+NAMED = 5
+"""Jobs named in the sentence that none of many is as wished."""
 
 
 def events(
@@ -40,7 +44,7 @@ def events(
     What happened, in order: to one job, or to all of them.
 
     Args:
-        ref: The job; without one, with -f, every job.
+        ref: The job; without one, with --since or -f, every job.
         follow: Go on, over restarts of the control plane, until the job is final; without a job, until Ctrl-C.
         since: An event's number, 2h (ago), or an RFC 3339 time.
     """
@@ -49,9 +53,12 @@ def events(
         if ref is not None:
             source = refs.find(session.client, ref).events(follow=follow, after=after)
         elif follow:
-            source = session.client.watch(cursor=str(after) if since else None)
+            cursor = session.client.cursor_at(begin) if begin else str(after) if since else None
+            source = session.client.watch(cursor=cursor)
+        elif since is not None:
+            source = session.client.history(after=after, since=begin)
         else:
-            raise Quit(Exit.USAGE, "name a job, or follow all of them with -f")
+            raise Quit(Exit.USAGE, "name a job, give --since for what happened to all of them, or -f to follow them")
         for event in source:
             if begin is not None and event.at < begin:
                 continue
@@ -132,53 +139,67 @@ def wait(
     until = _goal(for_)
     with open_session(everywhere) as session:
         views = [refs.find(session.client, word) for word in ref]
-        begun = session.now()
-        limit_s = None
-        if timeout is not None:
-            try:
-                limit_s = parse_duration_s(timeout)
-            except ValueError as error:
-                raise Quit(Exit.USAGE, f"--timeout: {error}") from None
+        patience = _Patience(seconds(timeout, "--timeout"))
         if any_:
-            return _first(session, views, until, limit_s)
-        codes = []
-        for view in views:
-            left_s = None if limit_s is None else max(0.0, limit_s - (session.now() - begun).total_seconds())
-            codes.append(_waited(session, view, until, left_s))
-        return max(codes)
+            return _first(session, views, until, patience)
+        # All of them share the time; one that is looked at when it is over is asked once.
+        return max(_waited(session, view, until, patience) for view in views)
 
 
-def _first(session: Session, views: list[JobView], until: str, limit_s: float | None) -> int:
+class _Patience:
+    """
+    How long this command still waits, counted from its making.
+    """
+
+    def __init__(self, limit_s: float | None) -> None:
+        self.limit_s = limit_s
+        self._begun = time.monotonic()
+
+    def left_s(self, most: float | None = None) -> float | None:
+        """
+        Seconds until the limit, at least 0 and at most `most`; None: no end.
+        """
+        left_s = None if self.limit_s is None else max(0.0, self.limit_s - (time.monotonic() - self._begun))
+        return most if left_s is None or (most is not None and most < left_s) else left_s
+
+
+def _first(session: Session, views: list[JobView], until: str, patience: _Patience) -> int:
     """
     Wait until one of the jobs is as wished, or none can be any more.
     """
-    begun = session.now()
     while True:
-        code = Exit.PENDING
+        over = patience.left_s() == 0.0
         for index, view in enumerate(views):
             stands = prospect(until, view.phase)
             if stands is not Prospect.OPEN and (stands is Prospect.REACHED or len(views) == 1):
-                return _waited(session, view, until, 0.0)
+                return _waited(session, view, until, patience)
             if stands is Prospect.OPEN:
-                views[index] = session.client.jobs.changed(view, timeout=ROUND_S / len(views))
+                views[index] = session.client.jobs.changed(view, timeout=patience.left_s(ROUND_S / len(views)) or 0.0)
         views = [view for view in views if prospect(until, view.phase) is not Prospect.IMPOSSIBLE] or views[:1]
-        if limit_s is not None and (session.now() - begun).total_seconds() > limit_s:
-            session.terminal.say(f"none of them is {until} after {limit_s:g}s; they go on")
-            return code
+        if over:
+            named = ", ".join(f"{view.name} is {view.phase.replace('_', ' ')}" for view in views[:NAMED])
+            return _told(session, WaitTimeout(f"none is {until} after {patience.limit_s:.10g}s: {named}", views[0]))
 
 
-def _waited(session: Session, view: JobView, until: str, timeout_s: float | None) -> int:
+def _waited(session: Session, view: JobView, until: str, patience: _Patience) -> int:
     try:
-        done = view.wait(until=until, timeout=timeout_s)
-    except (CannotCome, WaitTimeout) as error:
-        from standfast.cli import problems
-
-        return problems.show(session.terminal, error, machine=session.format.kind in ("json", "jsonl"))
+        done = view.wait(until=until, timeout=patience.left_s())
+    except CannotCome as error:
+        return _told(session, error)
+    except WaitTimeout as error:
+        # What was left of the time by then is of no interest; what was asked for is.
+        return _told(session, WaitTimeout.of(error.job, patience.limit_s or 0.0))
     if session.format.for_people:
         session.terminal.say(render.settled(session.terminal.talk, done))
     else:
         output.show_line(session.terminal, session.format, done.snapshot)
     return exit_of_phase(done.phase) if until == "done" else Exit.OK
+
+
+def _told(session: Session, error: ClientError) -> int:
+    from standfast.cli import problems
+
+    return problems.show(session.terminal, error, machine=session.format.kind in ("json", "jsonl"))
 
 
 def _goal(text: str) -> str:

@@ -15,6 +15,7 @@ from cyclopts import Group, Parameter
 
 from standfast.cli.exits import Exit, Quit
 from standfast.cli.terminal import Colour
+from standfast.cli.times import parse_duration_s
 
 EVERYWHERE = Group("Everywhere", sort_key=100)
 WAITING = Group("Waiting", sort_key=50)
@@ -92,7 +93,18 @@ class Waiting:
     "Wait for the confirmed end; without it the command returns when the change is durable."
 
     timeout: str | None = None
-    "Longest wait, such as 10m; after it exit 7, and the job goes on."
+    "Longest wait, such as 10m; after it exit 7, and the job goes on. Goes with --wait."
+
+    def limit_s(self) -> float | None:
+        """
+        Seconds to wait at most. To be asked before anything is sent, so that a mistake costs nothing.
+
+        Raises:
+            Quit: --timeout is no duration, or came without --wait and so would mean nothing.
+        """
+        if self.timeout is not None and not self.wait:
+            raise Quit(Exit.USAGE, "--timeout goes with --wait; nothing was sent")
+        return seconds(self.timeout, "--timeout")
 
 
 @Parameter(name="*")
@@ -111,6 +123,19 @@ FRESH = Identity()
 AT_ONCE = Waiting()
 ASK = Consent()
 """The flags of each kind when none is given."""
+
+
+def seconds(text: str | None, flag: str) -> float | None:
+    """
+    The duration that the flag gives, in seconds.
+
+    Raises:
+        Quit: It is none.
+    """
+    try:
+        return None if text is None else parse_duration_s(text)
+    except ValueError as error:
+        raise Quit(Exit.USAGE, f"{flag}: {error}; nothing was sent") from None
 
 
 def pairs(words: Sequence[str], flag: str) -> dict[str, str]:

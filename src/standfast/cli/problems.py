@@ -10,6 +10,7 @@ import msgspec
 
 from standfast.cli.exits import Exit, Quit, exit_of_phase
 from standfast.cli.terminal import Terminal, inert
+from standfast.cli.times import span
 from standfast.client import errors
 from standfast.core.errors import FieldError, StandfastError
 
@@ -24,6 +25,8 @@ def show(terminal: Terminal, error: Quit | errors.ClientError | StandfastError, 
     else:
         for line in lines(told):
             terminal.say(line)
+        if isinstance(error, errors.ClientError) and _sendable(error):
+            terminal.say(f"      request id: {error.request_id}   (send the same again with --request-id)")
     if isinstance(error, Quit):
         return error.code
     return exit_of(error) if isinstance(error, errors.ClientError) else Exit.USAGE
@@ -34,7 +37,8 @@ def document(error: Quit | errors.ClientError | StandfastError) -> dict[str, Any
     The error as a problem document.
     """
     if isinstance(error, errors.Problem) and error.document:
-        return error.document
+        later = {} if error.retry_after_s is None else {"retry_after_s": error.retry_after_s}
+        return {**error.document, **later}
     code = error.name if isinstance(error, Quit) else error.code
     told: dict[str, Any] = {"code": code, "title": code.replace("_", " "), "detail": error.message}
     if error.hint:
@@ -64,9 +68,17 @@ def lines(told: dict[str, Any]) -> list[str]:
         ]
     if told.get("hint"):
         found.append(f"hint: {inert(str(told['hint']))}")
-    if code == "no_answer" and told.get("request_id"):
-        found.append(f"      request id: {told['request_id']}   (send the same again with --request-id)")
+    if told.get("retry_after_s"):
+        found.append(f"      not before {span(float(told['retry_after_s']))} from now, says the control plane")
     return found
+
+
+def _sendable(error: errors.ClientError) -> bool:
+    """
+    Whether it was a change that may be sent again as it was, under the same request id.
+    """
+    again = isinstance(error, errors.NoAnswer | errors.Unavailable) and error.retry == "same_request"
+    return again and error.request_id is not None
 
 
 def exit_of(error: errors.ClientError) -> Exit:
@@ -74,6 +86,8 @@ def exit_of(error: errors.ClientError) -> Exit:
     The code for a call that went wrong.
     """
     if isinstance(error, errors.NoAnswer):
+        return Exit.UNKNOWN
+    if isinstance(error, errors.Unavailable) and _sendable(error):
         return Exit.UNKNOWN
     if isinstance(error, errors.WaitTimeout):
         return Exit.PENDING

@@ -268,9 +268,9 @@ def _value(value: Any) -> str:
     return str(value)
 
 
-def plan(style: Style, planned: answers.Plan) -> Iterator[str]:
+def plan(style: Style, planned: answers.Plan, *, token: str | None = None) -> Iterator[str]:
     """
-    What a submission would do.
+    What a submission would do, and how to let it be done.
     """
     if planned.job is not None:
         job = planned.job
@@ -278,7 +278,9 @@ def plan(style: Style, planned: answers.Plan) -> Iterator[str]:
     yield f"would send once, when it is its turn{f', as {planned.handle}' if planned.handle else ''}:"
     call = msgspec.json.format(msgspec.json.encode(planned.engine_call), indent=2).decode()
     yield from (f"  {line}" for line in call.splitlines())
-    yield "secrets are masked; nothing was sent or stored"
+    yield "secrets are masked; nothing was sent to the engine, and the control plane stored nothing"
+    if token is not None:
+        yield f"standfast run --plan {token}   runs exactly this, once; refused if it would then be another"
 
 
 def settled(style: Style, job: JobView) -> str:

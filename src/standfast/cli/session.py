@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
@@ -79,7 +80,15 @@ class Session:
         """
         if self.settings.server is None:
             return f"embedded  {self.client_folder}"
-        return f"{self.settings.label}  {self.settings.server}"
+        named = f"{self.settings.context}  " if self.settings.context else ""
+        return f"{named}{self.settings.server}"
+
+    @property
+    def plans(self) -> Path:
+        """
+        The folder of this user's plans.
+        """
+        return self.settings.journal.with_name("plans")
 
     @property
     def client_folder(self) -> str:

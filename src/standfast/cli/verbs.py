@@ -41,6 +41,7 @@ VERBS = (
             "standfast run -- sh -c 'echo hello'",
             "standfast run --name orders --key orders-2026-11-30 --retries 2 etl.py -- --day 2026-11-30",
             "standfast run --engine spark etl.py -- --day 2026-11-30",
+            "standfast run --plan pl_3f9c01d2ab47",
             "standfast run --attach orders",
         ),
     ),
@@ -63,7 +64,7 @@ VERBS = (
         "submit:plan",
         "say what a submission would do; change nothing",
         WORK,
-        ("standfast plan job.yaml", "standfast plan --exit-code -- ./etl.sh"),
+        ("standfast plan job.yaml", "standfast plan -f jobs.yaml", "standfast plan --exit-code -- ./etl.sh"),
     ),
     Verb(
         "get",

@@ -85,11 +85,25 @@ class Work:
                 "nothing to run: give a manifest, a program, or -- and a command",
                 hint="standfast run --help",
             )
-        if file == "-" or (file is not None and file.endswith(MANIFESTS)):
+        if file is not None and is_manifest(file):
             if words:
                 raise Quit(Exit.USAGE, f"{file} is a manifest; its arguments belong into it, not behind --")
             return self._over(one_manifest(file))
         return self._plain(file, words or (), here)
+
+    def specs(self, file: str | None, *, here: Path | None, manifest: bool = False) -> list[Spec]:
+        """
+        As `spec`, but a manifest may hold several jobs; `manifest`: it is one, whatever its name ends with.
+
+        Raises:
+            Quit: They describe no job, or a flag names one of several. InvalidSpec: The manifest is wrong.
+        """
+        if file is None or command_line.behind() or not (manifest or is_manifest(file)):
+            return [self.spec(file, here=here)]
+        found = manifests(file)
+        if len(found) > 1 and self.name is not None:
+            raise Quit(Exit.USAGE, f"{file} holds {len(found)} jobs; --name cannot be the name of all of them")
+        return [self._over(spec) for spec in found]
 
     def _plain(self, file: str | None, words: tuple[str, ...], here: Path | None) -> Spec:
         engine = self.engine or "process"
@@ -147,6 +161,13 @@ class Work:
 
 AS_IT_IS = Work()
 """No flag given."""
+
+
+def is_manifest(file: str) -> bool:
+    """
+    Whether the word names a manifest rather than a program.
+    """
+    return file == "-" or file.endswith(MANIFESTS)
 
 
 def one_manifest(file: str) -> Spec:
