@@ -1,5 +1,5 @@
 """
-The core imports nothing but itself, msgspec, and a short list of pure modules.
+The core imports nothing but itself, msgspec, RE2, and a short list of pure modules.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ ALLOWED = {
     "hashlib",
     "msgspec",
     "re",
+    "re2",
     "typing",
 }
 ROOT = Path(standfast.core.__file__).parent

@@ -68,6 +68,11 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         {"failure_rules": (Rule(name="r", failure_class=OOM, code="c", text="("),)},
         "/spec/failure_rules/0/text",
     ),
+    (
+        {"failure_rules": (Rule(name="r", failure_class=OOM, code="c", text=r"a(?=b)"),)},
+        "/spec/failure_rules/0/text",
+    ),
+    ({"failure_rules": (Rule(name="r", failure_class=OOM, code="c"),) * 65}, "/spec/failure_rules"),
     ({"program": {"x": "y" * PROGRAM_BYTES_MAX}}, "/spec/program"),
 ]
 

@@ -6,14 +6,13 @@ Belongs here: the rule's shape and the matcher. Rules themselves live with each 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from functools import lru_cache
 
 import msgspec
 
 from standfast.core.failure.classes import FailureClass
 from standfast.core.failure.failure import Failure
+from standfast.core.failure.patterns import found
 from standfast.core.failure.symptoms import Symptoms
 
 
@@ -22,8 +21,8 @@ class Rule(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=Tr
     One row of a failure table.
 
     Every matcher that is given must fit; within one matcher any entry is enough. exceptions match the last dotted
-    part or the whole name; conditions and sqlstates match as prefixes; words exactly; text is a regular expression
-    searched without regard to case. retryable and free override the class's traits.
+    part or the whole name; conditions and sqlstates match as prefixes; words exactly; text is a regular expression in
+    RE2's syntax, searched without regard to case. retryable and free override the class's traits.
     """
 
     name: str
@@ -39,11 +38,6 @@ class Rule(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=Tr
     retryable: bool | None = None
     free: bool = False
     suggestion: str | None = None
-
-
-@lru_cache(maxsize=1024)
-def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.IGNORECASE)
 
 
 def fits(rule: Rule, seen: Symptoms) -> bool:
@@ -64,7 +58,7 @@ def fits(rule: Rule, seen: Symptoms) -> bool:
         names = {name for full in seen.exceptions for name in (full, full.rpartition(".")[2])}
         if names.isdisjoint(rule.exceptions):
             return False
-    return rule.text is None or _pattern(rule.text).search(seen.text or "") is not None
+    return rule.text is None or found(rule.text, seen.text or "")
 
 
 def classify(rules: Iterable[Rule], seen: Symptoms) -> Failure:

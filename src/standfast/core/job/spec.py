@@ -17,6 +17,7 @@ import msgspec
 
 from standfast.core.errors import FieldError
 from standfast.core.failure import FailureClass, Rule
+from standfast.core.failure.patterns import wrong as wrong_patterns
 from standfast.core.retry import RetryPolicy
 
 NAME = re.compile(r"[a-z0-9]([-a-z0-9._]{0,98}[a-z0-9])?")
@@ -29,6 +30,7 @@ SECONDS_MAX = 3_155_760_000
 """A hundred years: beyond any wait that is meant, and still a date when added to one."""
 
 MEMORY_FACTOR_MAX = 1000
+RULES_MAX = 64
 
 
 class Resources(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
@@ -131,8 +133,9 @@ def check(spec: Spec, *, at: str = "/spec") -> list[FieldError]:
         demand(_over(mitigation.memory_max_mib, 0), f"{where}/memory_max_mib", "must be more than 0 MiB")
     for code in spec.exit_codes:
         demand(code in _EXIT_CODES, f"/exit_codes/{code}", "exit codes are 1..255, without leading zeros")
-    for index, rule in enumerate(spec.failure_rules):
-        demand(_compiles(rule.text), f"/failure_rules/{index}/text", "is not a regular expression", "malformed")
+    demand(len(spec.failure_rules) <= RULES_MAX, "/failure_rules", f"at most {RULES_MAX} rules")
+    for index, code, message in wrong_patterns([rule.text for rule in spec.failure_rules[:RULES_MAX]]):
+        demand(False, f"/failure_rules/{index}/text", message, code)
     demand(
         len(msgspec.json.encode(spec.program)) <= PROGRAM_BYTES_MAX,
         "/program",
@@ -172,11 +175,3 @@ def check_names(name: str, namespace: str, labels: Mapping[str, str]) -> list[Fi
 
 def _over(value: float | None, least: float) -> bool:
     return value is None or value > least
-
-
-def _compiles(text: str | None) -> bool:
-    try:
-        re.compile(text or "")
-    except re.error:
-        return False
-    return True
