@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
 import msgspec
+import uvicorn
 
+from standfast.api.head import BoundedHttp
 from standfast.api.openapi import codes_of
 from standfast.api.routes import ROUTES
 
@@ -29,6 +32,21 @@ def client_of(app: Any, **headers: str) -> httpx2.AsyncClient:
     transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
     hooks = {"response": [_is_documented]}
     return httpx2.AsyncClient(transport=transport, base_url=ADDRESS, headers=headers, event_hooks=hooks)
+
+
+@asynccontextmanager
+async def served(app: Any, http: Any = BoundedHttp) -> AsyncIterator[int]:
+    """
+    The application behind a real server, as long as the block lasts; its port.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        config = uvicorn.Config(app, http=http, lifespan="off", log_config=None, access_log=False)
+        server = uvicorn.Server(config)
+        config.load()
+        server.lifespan = config.lifespan_class(config)
+        await server.startup(sockets=[listener])
+        yield listener.getsockname()[1]
+        await server.shutdown(sockets=[listener])
 
 
 async def _is_documented(answer: httpx2.Response) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from api_driver import ADDRESS, client_of
+from api_driver import ADDRESS, client_of, served
 
 from standfast.settings import Settings
 from standfast.wiring import Plane, control_plane
@@ -40,3 +40,12 @@ async def http(plane: Plane) -> AsyncIterator[httpx2.AsyncClient]:
     async with client_of(plane.app) as client:
         assert str(client.base_url).rstrip("/") == ADDRESS
         yield client
+
+
+@pytest.fixture
+async def port(plane: Plane) -> AsyncIterator[int]:
+    """
+    The control plane behind a real server.
+    """
+    async with served(plane.app) as port:
+        yield port

@@ -5,29 +5,10 @@ Heads of requests over a real connection: bounded in size and time, before any t
 from __future__ import annotations
 
 import asyncio
-import socket
-from collections.abc import AsyncIterator
 
 import pytest
-import uvicorn
 
 from standfast.api import head
-from standfast.wiring import Plane
-
-
-@pytest.fixture
-async def port(plane: Plane) -> AsyncIterator[int]:
-    """
-    The control plane behind a real server.
-    """
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        config = uvicorn.Config(plane.app, http=head.BoundedHttp, lifespan="off", log_config=None, access_log=False)
-        server = uvicorn.Server(config)
-        config.load()
-        server.lifespan = config.lifespan_class(config)
-        await server.startup(sockets=[listener])
-        yield listener.getsockname()[1]
-        await server.shutdown(sockets=[listener])
 
 
 async def _answer(reader: asyncio.StreamReader) -> bytes:

@@ -1,8 +1,8 @@
 """
 The application: the route table behind one door that checks the caller, the bounds and the query, and maps errors.
 
-Belongs here: how the table becomes an application, and what becomes of a fault of ours. Not here: how a path is found
-(`switch`), the door (`door`), any single route (`routes`).
+Belongs here: how the table becomes an application. Not here: how a path is found (`switch`), the door (`door`), any
+single route (`routes`).
 """
 
 from __future__ import annotations
@@ -10,10 +10,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
-import structlog
-from starlette.middleware.errors import ServerErrorMiddleware
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from standfast.api import openapi
@@ -21,19 +17,15 @@ from standfast.api.auth import Tokens
 from standfast.api.bounds import Buckets
 from standfast.api.door import Door
 from standfast.api.feed import Feed
-from standfast.api.problems import to_response
 from standfast.api.route import Desk, Route
 from standfast.api.routes import ROUTES
 from standfast.api.sse import event_frame
 from standfast.api.switch import Switch
-from standfast.core.errors import StandfastError
 from standfast.core.job.explain import Waiting
 from standfast.core.job.state import Job
 from standfast.runtime.intake import Intake
 from standfast.runtime.telemetry import Metrics
 from standfast.runtime.world import World
-
-log = structlog.get_logger(__name__)
 
 
 def build_app(
@@ -61,18 +53,8 @@ def build_app(
     for route in ROUTES:
         by_path.setdefault(route.path, []).append(route)
 
-    async def fault(request: Request, error: Exception) -> Response:
-        """
-        A fault of ours: logged whole, told without its inside.
-        """
-        path, request_id = request.scope["path"], world.ids.request_id()
-        log.error("request_failed", method=request.method, path=path, request_id=request_id, exc_info=error)
-        return to_response(
-            StandfastError("something broke here", code="internal"), instance=path, request_id=request_id
-        )
-
     endpoints = {path: (door.at(some), _methods(some)) for path, some in by_path.items()}
-    return Api(ServerErrorMiddleware(Switch(endpoints, world.ids), handler=fault), feed)
+    return Api(Switch(endpoints, world.ids), feed)
 
 
 def _methods(routes: Sequence[Route]) -> tuple[str, ...]:

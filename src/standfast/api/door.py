@@ -88,6 +88,16 @@ class Door:
         self._measure(route, response.status_code, time.perf_counter() - began)
         return response
 
+    def fault(self, request: Request, error: Exception) -> Response:
+        """
+        The answer to a fault of ours: logged whole, told without its inside.
+        """
+        path, request_id = request.scope["path"], self._desk.world.ids.request_id()
+        log.error("request_failed", method=request.method, path=path, request_id=request_id, exc_info=error)
+        return to_response(
+            StandfastError("something broke here", code="internal"), instance=path, request_id=request_id
+        )
+
     def _refused(self, request: Request, error: StandfastError) -> Response:
         request_id = self._desk.world.ids.request_id()
         response = to_response(error, instance=request.scope["path"], request_id=request_id)
@@ -159,8 +169,17 @@ class _Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route, once, many = self._routes[scope["method"]]
-        response = await self._door.answer(route, Request(scope, receive, send), once, many)
-        await response(scope, receive, send)
+        request = Request(scope, receive, send)
+        response: Response | None = None
+        try:
+            response = await self._door.answer(route, request, once, many)
+            await response(scope, receive, send)
+        except Exception as error:
+            told = self._door.fault(request, error)
+            if response is None:
+                await told(scope, receive, send)
+            # The server is to know it too: it closes the connection of an answer that broke off.
+            raise
 
 
 def _check_query(request: Request, once: frozenset[str], many: frozenset[str]) -> None:

@@ -8,8 +8,11 @@ for ever. Not here: bounds of the body and of how often (`bounds`).
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from standfast.api.whole import WHOLE, Cycle
 
 HEAD_BYTES_MAX = 64 * 1024
 """Largest request line and headers together; checked per piece that comes in, so it may be exceeded by one piece."""
@@ -18,11 +21,15 @@ HEAD_S = 30.0
 """Longest wait for a whole head, also for the first byte of a connection."""
 
 
+_EXTENSIONS: dict[str, dict[object, object]] = {WHOLE: {}}
+
+
 class BoundedHttp(HttpToolsProtocol):
     """
     uvicorn's protocol over httptools, with bounded heads: one too large is 400, one too late is cut off.
     """
 
+    _in_head = False
     _head_bytes = 0
     _head_timer: asyncio.TimerHandle | None = None
 
@@ -38,13 +45,13 @@ class BoundedHttp(HttpToolsProtocol):
         Begin to wait for the rest of a head.
         """
         super().on_message_begin()
-        self._await_head()
+        self._in_head = True
 
     def on_headers_complete(self) -> None:
         """
         Wait no more.
         """
-        self._have_head()
+        self._in_head = False
         super().on_headers_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -59,11 +66,23 @@ class BoundedHttp(HttpToolsProtocol):
         Take a piece, unless the head has grown too large by it.
         """
         super().data_received(data)
-        if self._head_timer is not None:
-            self._head_bytes += len(data)
-            if self._head_bytes > HEAD_BYTES_MAX:
+        if not self._in_head:
+            if self._head_timer is not None:
                 self._have_head()
-                self.send_400_response("The head of the request is too large.")
+            return
+        # Nearly every head comes in one piece, and needs no timer.
+        if self._head_timer is None:
+            self._await_head()
+        self._head_bytes += len(data)
+        if self._head_bytes > HEAD_BYTES_MAX:
+            self._have_head()
+            self.send_400_response("The head of the request is too large.")
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        # uvicorn makes the cycle itself; ours differs in how it sends.
+        cycle.__class__ = Cycle
+        cycle.scope["extensions"] = _EXTENSIONS
+        super()._start_asgi_task(cycle, app)
 
     def _await_head(self) -> None:
         self._have_head()
