@@ -10,16 +10,13 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
-from types import FrameType
 from typing import Any, cast
 
 import structlog
@@ -43,6 +40,7 @@ from standfast.runtime.world import World
 from standfast.settings import Settings
 from standfast.system.clock import SystemClock
 from standfast.system.ids import SystemIds
+from standfast.system.leaving import Leaving
 from standfast.system.wakeups import LoopWakeups
 
 ENGINES: Mapping[str, str] = {
@@ -120,33 +118,15 @@ async def control_plane(settings: Settings) -> AsyncIterator[Plane]:
 
 class Server(uvicorn.Server):
     """
-    uvicorn's server, told to stop by SIGTERM and SIGINT, and not killed by them: the store is to be closed afterwards.
+    uvicorn's server without signals of its own: they mean something before it serves and after, too (`Leaving`).
     """
-
-    def __init__(self, config: uvicorn.Config, app: Api) -> None:
-        super().__init__(config)
-        self._app = app
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """
-        Begin the end; streams go first, because nobody waits for a reader.
-        """
-        self._app.end_streams()
-        super().handle_exit(sig, frame)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """
-        Turn both signals into a graceful end for as long as the block lasts; uvicorn's own way raises them again.
+        Nothing. uvicorn's own way would put the default back afterwards, which kills with the store still open.
         """
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.handle_exit, number, None)
-        try:
-            yield
-        finally:
-            for number in (signal.SIGTERM, signal.SIGINT):
-                loop.remove_signal_handler(number)
+        yield
 
 
 async def serve(settings: Settings) -> None:
@@ -161,7 +141,7 @@ async def serve(settings: Settings) -> None:
     listener = socket.create_server(
         (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=512
     )
-    with listener:
+    with Leaving() as leaving, listener:
         async with control_plane(settings) as plane:
             config = uvicorn.Config(
                 plane.app,
@@ -178,7 +158,15 @@ async def serve(settings: Settings) -> None:
             gc.collect()
             gc.freeze()
             gc.set_threshold(20_000, 50, 100)
-            await Server(config, plane.app).serve(sockets=[listener])
+            server = Server(config)
+
+            def drain(number: int) -> None:
+                # Streams go first, because nobody waits for a reader.
+                plane.app.end_streams()
+                server.handle_exit(number, None)
+
+            leaving.drain = drain
+            await server.serve(sockets=[listener])
 
 
 def run(settings: Settings) -> None:
@@ -239,21 +227,30 @@ def _engines(settings: Settings, clock: Clock, ids: Ids) -> dict[str, Engine]:
     """
     The engines that the settings name, each with a folder of its own.
     """
-    plugged = {point.name: point for point in entry_points(group=GROUP)}
     engines: dict[str, Engine] = {}
     for name in settings.engines:
         if name in ENGINES:
             module, _, function = ENGINES[name].partition(":")
             build = cast(Build, getattr(import_module(module), function))
-        elif name in plugged:
-            build = cast(Build, plugged[name].load())
         else:
-            known = ", ".join(sorted({*ENGINES, *plugged}))
-            raise InvalidSpec([FieldError("/engines", "unknown_engine", f"no engine {name!r}; there are: {known}")])
+            build = _plugged(name)
         options = settings.engine_options.get(name, {})
         context = EngineContext(_engine_folder(settings, name), clock, ids, settings.launches, options)
         engines[name] = build(context)
     return engines
+
+
+def _plugged(name: str) -> Build:
+    """
+    The engine of that name that another package brings; every installed one is looked through for it.
+    """
+    from importlib.metadata import entry_points
+
+    plugged = {point.name: point for point in entry_points(group=GROUP)}
+    if name not in plugged:
+        known = ", ".join(sorted({*ENGINES, *plugged}))
+        raise InvalidSpec([FieldError("/engines", "unknown_engine", f"no engine {name!r}; there are: {known}")])
+    return cast(Build, plugged[name].load())
 
 
 def _engine_folder(settings: Settings, name: str) -> Path:

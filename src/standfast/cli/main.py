@@ -1,8 +1,9 @@
 """
 The command `standfast`, and what becomes of whatever goes wrong in it.
 
-Belongs here: the application, and the one place that turns an error into words on stderr and an exit code. Not here:
-the list of verbs (`verbs`), or what a verb does; its module is imported when it is called.
+Belongs here: the way from words to a verb, the application of all verbs, and the one place that turns an error into
+words on stderr and an exit code. Not here: the list of verbs (`verbs`), or what a verb does; its module is imported
+when it is called, and the parser when there is something to parse.
 """
 
 from __future__ import annotations
@@ -12,14 +13,13 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from cyclopts import App, CycloptsError, Parameter
-
-from standfast import __version__
 from standfast.cli import command_line
 from standfast.cli.exits import Exit, Quit
 from standfast.cli.verbs import VERBS, overview
 
 if TYPE_CHECKING:
+    from cyclopts import App, CycloptsError
+
     from standfast.cli.terminal import Terminal
 
 TAKE_WORDS = ("run", "submit", "plan")
@@ -30,6 +30,10 @@ def build() -> App:
     """
     The application with every verb, none of them imported yet.
     """
+    from cyclopts import App, Group, Parameter
+
+    from standfast import __version__
+
     app = App(
         name="standfast",
         help="\n".join(overview()),
@@ -41,16 +45,17 @@ def build() -> App:
         print_error=False,
         exit_on_error=False,
     )
+    groups = {verb.group: Group(verb.group.name, sort_key=verb.group.place) for verb in VERBS}
     for verb in VERBS:
         path = f"standfast.cli.{verb.function}"
         if verb.function.endswith(":app"):
-            app.command(path, name=verb.name, group=verb.group)
+            app.command(path, name=verb.name, group=groups[verb.group])
         else:
             epilogue = "\n".join(("Examples:", *(f"  {example}" for example in verb.examples)))
             app.command(
                 path,
                 name=verb.name,
-                group=verb.group,
+                group=groups[verb.group],
                 help_epilogue=epilogue,
                 help_format="plaintext",
                 help_formatter="plain",
@@ -83,9 +88,7 @@ def call(words: list[str]) -> int:
             for line in overview():
                 terminal.print(line)
             return Exit.OK
-        return int(build()(words) or 0)
-    except CycloptsError as error:
-        return _told(Quit(Exit.USAGE, _sentence(error), hint=_help_hint(words)), words, passing)
+        return _run(words)
     except Quit as error:
         return _told(error, words, passing)
     except KeyboardInterrupt:
@@ -99,6 +102,28 @@ def call(words: list[str]) -> int:
         if isinstance(error, ClientError | StandfastError):
             return _told(error, words, passing)
         raise
+
+
+def _run(words: Sequence[str]) -> int:
+    """
+    Run the verb of these words; a control plane whose flags are plain starts without the parser.
+
+    Raises:
+        Quit: The words are not understood, or the verb ends so.
+    """
+    if words[0] == "serve":
+        from standfast.cli import foreground
+
+        given = foreground.plain(words[1:])
+        if given is not None:
+            return foreground.run(**given)
+
+    from cyclopts import CycloptsError
+
+    try:
+        return int(build()(words) or 0)
+    except CycloptsError as error:
+        raise Quit(Exit.USAGE, _sentence(error), hint=_help_hint(words)) from error
 
 
 def _told(error: Any, words: Sequence[str], passing: bool) -> int:

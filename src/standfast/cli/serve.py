@@ -1,31 +1,19 @@
 """
 `standfast serve`: a control plane in the foreground, until SIGTERM or Ctrl-C.
 
-Belongs here: flags to settings. Not here: what is started (`standfast.wiring`).
+Belongs here: its flags and their meanings. Not here: what becomes of them (`foreground`), or what is started
+(`standfast.wiring`).
 """
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 from cyclopts import Parameter
 
-from standfast.cli.exits import Exit, Quit
+from standfast.cli import foreground
 from standfast.cli.options import Words
-from standfast.cli.terminal import Terminal
-from standfast.core.errors import StandfastError
-
-
-def _leave(number: int, frame: object) -> NoReturn:
-    """
-    What SIGTERM and Ctrl-C mean, before the server listens and after it has drained.
-
-    The HTTP server drains on the first signal and then raises it once more for whoever was there before; the default
-    would kill the process there, with the store still open. An exception unwinds instead, and everything is closed.
-    """
-    raise SystemExit(0)
 
 
 def serve(
@@ -57,34 +45,14 @@ def serve(
         log_level: debug, info, warning or error.
         log_format: text or json.
     """
-    from standfast import wiring
-    from standfast.settings import Settings
-
-    given = {
-        "listen": listen,
-        "state_dir": None if state_dir is None else str(state_dir),
-        "store": store,
-        "engines": list(engine) or None,
-        "tokens_file": None if tokens_file is None else str(tokens_file),
-        "slots": slots,
-        "log_level": log_level,
-        "log_format": log_format,
-    }
-    try:
-        settings = Settings.load(given, file=config)
-        host, port = settings.address
-        terminal = Terminal()
-        terminal.say(f"→ starting on http://{host}:{port}, state in {settings.state_path}")
-        if terminal.asks:
-            terminal.say(f"  try: standfast run --server http://{host}:{port} -- echo hello")
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, _leave)
-        wiring.run(settings)
-    except SystemExit:
-        return Exit.OK
-    except StandfastError as error:
-        code = Exit.USAGE if error.code != "store_held" else Exit.CONFLICT
-        raise Quit(code, error.message, name=error.code, hint=error.hint) from error
-    except OSError as error:
-        raise Quit(Exit.TROUBLE, f"cannot listen: {error}", name="address_taken") from error
-    return Exit.OK
+    return foreground.run(
+        listen=listen,
+        state_dir=state_dir,
+        store=store,
+        engine=engine,
+        tokens_file=tokens_file,
+        slots=slots,
+        config=config,
+        log_level=log_level,
+        log_format=log_format,
+    )

@@ -8,18 +8,25 @@ here: what a verb does.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-
-from cyclopts import Group
-
-WORK = Group("Run work", sort_key=1)
-SEE = Group("See what is the case", sort_key=2)
-CHANGE = Group("Change it", sort_key=3)
-OPERATE = Group("Operate", sort_key=4)
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Verb:
+class Section(NamedTuple):
+    """
+    Verbs that belong together in the help, and the place of the section in it.
+    """
+
+    name: str
+    place: int
+
+
+WORK = Section("Run work", 1)
+SEE = Section("See what is the case", 2)
+CHANGE = Section("Change it", 3)
+OPERATE = Section("Operate", 4)
+
+
+class Verb(NamedTuple):
     """
     One verb: where its function is, what it does in a few words, its place in the help, examples that work as they are.
     """
@@ -27,7 +34,7 @@ class Verb:
     name: str
     function: str
     summary: str
-    group: Group
+    group: Section
     examples: tuple[str, ...]
 
 
@@ -163,7 +170,7 @@ def overview() -> Iterator[str]:
     for verb in VERBS:
         if verb.group is not group:
             group = verb.group
-            yield from ("", str(group.name))
+            yield from ("", group.name)
         yield f"  {verb.name:<12}{verb.summary}"
     yield ""
     yield from TOPICS.splitlines()
