@@ -37,6 +37,24 @@ def test_output_goes_where_it_belongs(cli: Cli) -> None:
     assert "\x1b" not in result.out + result.err
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--", "no-such-program", "x"), "program 'no-such-program': No such file or directory (looked for in /"),
+        (("--", "./not-here"), "program './not-here': No such file or directory;"),
+        (("--", "/etc/passwd"), "program '/etc/passwd': Permission denied"),
+        (("--cwd", "/no/such/folder", "--", "true"), "folder '/no/such/folder': No such file or directory"),
+    ],
+)
+def test_what_could_not_be_run_is_named(cli: Cli, words: tuple[str, ...], told: str) -> None:
+    """
+    The failure says which program or folder, and where it was looked for.
+    """
+    result = cli("run", *words)
+
+    assert result.code == Exit.FAILED and told in result.err
+
+
 def test_quiet_says_nothing_of_its_own(cli: Cli) -> None:
     """
     Only the job is heard.

@@ -26,7 +26,7 @@ from standfast.core.job.inputs import Remainder
 from standfast.core.job.observation import Observation
 from standfast.core.job.spec import Spec, digest
 from standfast.engines.process import output, program, receipt, rules, translate
-from standfast.engines.process.launcher import Already, Command, NoAnswer, Refused, launch
+from standfast.engines.process.launcher import Already, Command, ExecFailed, NoAnswer, Refused, launch
 from standfast.engines.process.observe import Absent, Look, Seen, observe
 from standfast.engines.process.root import Root, RootUnusable, prepare
 from standfast.engines.process.spawner import Spawner
@@ -44,6 +44,9 @@ INLINE_MAX = 8
 """Looks that are made on the loop itself; more go to a thread."""
 
 STDERR_TAIL_BYTES = 16 * 1024
+
+TRIED_MAX = 200
+"""Commands remembered for the words of a failure: those being launched, and the latest that could not be run."""
 
 CAPABILITIES = frozenset(Capability)
 
@@ -87,6 +90,7 @@ class ProcessEngine:
         since_boot_s = time.clock_gettime(time.CLOCK_BOOTTIME)
         self._booted_at = context.clock.now() - timedelta(seconds=round(since_boot_s, 3))
         self._first_asked: dict[str, datetime] = {}
+        self._tried: dict[str, Command] = {}
         self._failpoint = os.environ.get(FAILPOINT_VARIABLE)
 
     @property
@@ -158,10 +162,16 @@ class ProcessEngine:
         root, given = self._opened(), digest(order)
         made = self._make_command(order, root.run_directory(order.handle), os.environ)
         loop = asyncio.get_running_loop()
+        # Before the launch, because a hint may look while we still wait for the keeper's answer.
+        self._tried[order.handle] = made
         launched = await loop.run_in_executor(
             self._launchers,
             lambda: launch(root, order.handle, given, made, spawner=self._spawner, failpoint=self._failpoint),
         )
+        if not isinstance(launched, ExecFailed):
+            self._tried.pop(order.handle, None)
+        while len(self._tried) > TRIED_MAX:
+            self._tried.pop(next(iter(self._tried)))
         now, by = self._context.clock.now(), f"{self._name}.launch"
         match launched:
             case Refused():
@@ -273,6 +283,7 @@ class ProcessEngine:
             rules=self._rules,
             now=self._context.clock.now(),
             by=f"{self._name}.ticket",
+            tried=self._tried.get(handle),
         )
 
     def _stop(self, root: Root, handle: str, patient: bool) -> object:

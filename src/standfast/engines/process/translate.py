@@ -56,10 +56,12 @@ def to_observation(
     rules: Sequence[Rule],
     now: datetime,
     by: str,
+    tried: launcher.Command | None = None,
 ) -> o.Observation:
     """
     What the look says, in the words of the port.
 
+    tried: what was to be run, if this control plane launched it; a ticket does not tell, and names it in no failure.
     booted_at: boot time by our own clock. A ticket of this boot is dated by its time since boot, so that a step of the
     machine's clock moves no deadline; one of an earlier boot by the wall clock it saw.
     """
@@ -71,7 +73,7 @@ def to_observation(
             # One link per name: sending again cannot make two, so no quiet time is needed.
             return o.Absent(at=now, by=by, incarnation=incarnation, proven=True, final=final)
         case observe.Seen(state="ended"):
-            return _ended(look, remains, root=root, booted_at=booted_at, rules=rules, now=now, by=by)
+            return _ended(look, remains, root=root, booted_at=booted_at, rules=rules, now=now, by=by, tried=tried)
     return o.Present(
         at=now,
         by=by,
@@ -115,6 +117,7 @@ def _ended(
     rules: Sequence[Rule],
     now: datetime,
     by: str,
+    tried: launcher.Command | None,
 ) -> o.Ended:
     gone, gone_source = _GONE[look.basis]
     found = look.ticket
@@ -123,7 +126,7 @@ def _ended(
         finding
         for finding in (
             from_receipt(remains.receipt, rules=rules),
-            _from_status(look, remains, rules=rules),
+            _from_status(look, remains, rules=rules, tried=tried),
         )
         if finding is not None
     ]
@@ -145,7 +148,9 @@ def _ended(
     )
 
 
-def _from_status(look: observe.Seen, remains: Remains, *, rules: Sequence[Rule]) -> Finding:
+def _from_status(
+    look: observe.Seen, remains: Remains, *, rules: Sequence[Rule], tried: launcher.Command | None
+) -> Finding:
     """
     What the kernel said about the main process, or that nobody heard it.
     """
@@ -161,9 +166,12 @@ def _from_status(look: observe.Seen, remains: Remains, *, rules: Sequence[Rule])
             word = OOM_LIKELY if number == SIGKILL and _oom_rose(look.ticket) else None
             seen = Symptoms(signal=number, word=word, text=remains.stderr or None)
         case ticket.ExecFailed(stage=stage, errno=number):
-            message = f"{stage}: {os.strerror(number)}"
             failure = Failure.of(
-                FailureClass.SUBMISSION_REFUSED, f"exec.{stage}", message, retryable=number in TRANSIENT, free=True
+                FailureClass.SUBMISSION_REFUSED,
+                f"exec.{stage}",
+                _not_run(stage, number, tried),
+                retryable=number in TRANSIENT,
+                free=True,
             )
             return Finding(rank=Rank.EXIT_STATUS, ending=Ending.NEVER_RAN, source=source, failure=failure)
         case ticket.NeverRan(reason=reason):
@@ -185,6 +193,23 @@ def _from_status(look: observe.Seen, remains: Remains, *, rules: Sequence[Rule])
         symptoms=seen,
         raw=remains.stderr or None,
     )
+
+
+def _not_run(stage: str, number: int, tried: launcher.Command | None) -> str:
+    """
+    Which program or folder it was, and why not.
+    """
+    why = os.strerror(number)
+    if tried is None:
+        return f"{stage}: {why}"
+    if stage == "cwd":
+        return f"folder {tried.cwd!r}: {why}"
+    if stage == "exec":
+        name = tried.argv[0]
+        # Without a slash it is looked for; a file that is there but is not found lacks its interpreter.
+        looked = f" (looked for in {tried.env.get('PATH', os.defpath)})" if "/" not in name else ""
+        return f"program {name!r}: {why}{looked}"
+    return f"{stage} of program {tried.argv[0]!r}: {why}"
 
 
 def from_receipt(left: Receipt | Ignored | None, *, rules: Sequence[Rule]) -> Finding | None:
