@@ -76,6 +76,6 @@ async def _asked(store: Store, wanderer: Wanderer, seed: int) -> list[object]:
         job = wanderer.jobs[uid]
         answers += [await store.ahead(job), await store.find(job.namespace, job.request_id)]
     for query in (Query(), asker.query(), asker.query()):
-        after = dice.choice([None, *some])
+        after = dice.choice([None, dice.randint(0, 60)])
         answers.append(await store.page(query, size=dice.randint(1, 9), after=after))
     return answers

@@ -213,14 +213,14 @@ def _bound(query: Query) -> str:
     return hashlib.sha256(msgspec.json.encode(query, order="deterministic")).hexdigest()[:16]
 
 
-def _token(after: str, query: Query) -> str:
+def _token(after: int, query: Query) -> str:
     """
     An opaque token for the page behind `after`, good for this filter only.
     """
-    return base64.urlsafe_b64encode(f"1.{_bound(query)}.{after}".encode()).decode().rstrip("=")
+    return base64.urlsafe_b64encode(f"2.{_bound(query)}.{after}".encode()).decode().rstrip("=")
 
 
-def _after(token: str | None, query: Query) -> str | None:
+def _after(token: str | None, query: Query) -> int | None:
     if not token:
         return None
     try:
@@ -229,13 +229,13 @@ def _after(token: str | None, query: Query) -> str | None:
         raise invalid_query("page_token", "is not one that we gave") from None
     version, _, rest = text.partition(".")
     bound, _, after = rest.partition(".")
-    if version != "1" or not after:
+    if version != "2" or not (after.isascii() and after.isdigit() and len(after) < 19):
         raise invalid_query("page_token", "is not one that we gave")
     if bound != _bound(query):
         error = PageTokenMismatch([])
         error.message = "the page token belongs to another filter"
         raise error
-    return after
+    return int(after)
 
 
 def _only(page: public.JobPage, fields: tuple[str, ...]) -> public.PartialJobPage:

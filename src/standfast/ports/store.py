@@ -187,11 +187,12 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 
 class Page(msgspec.Struct, frozen=True):
     """
-    jobs: newest first. next_after: uid to continue after, None at the end. seq: the newest event when it was read.
+    jobs: the last accepted first. next_after: the place to continue behind, None at the end. seq: the newest event when it
+    was read.
     """
 
     jobs: list[Job]
-    next_after: str | None
+    next_after: int | None
     seq: int
 
 
@@ -206,9 +207,10 @@ class Catalogue(Protocol):
         """
         ...
 
-    async def page(self, query: Query, *, size: int, after: str | None = None) -> Page:
+    async def page(self, query: Query, *, size: int, after: int | None = None) -> Page:
         """
-        At most `size` (1..1000) jobs that fit, newest first, continuing behind uid `after`; keyset, never an offset.
+        At most `size` (1..1000) jobs that fit, the last accepted first, continuing behind `after`, the `next_after` of
+        an earlier page; keyset, never an offset.
         """
         ...
 

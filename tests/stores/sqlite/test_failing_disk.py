@@ -86,7 +86,7 @@ async def test_a_full_disk_is_told_and_survived(small_disk: Path) -> None:
     await store.begin(clock.now())
     desk = Desk(store, clock)
     ballast = small_disk / "ballast"
-    ballast.write_bytes(bytes(1 << 20))
+    ballast.write_bytes(bytes(3 << 19))
     made: list[Job] = []
     with pytest.raises(Unavailable) as failed:  # noqa: PT012 - until it raises
         while True:

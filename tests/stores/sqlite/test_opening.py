@@ -162,7 +162,7 @@ async def test_a_page_spoilt_later_is_told_by_whoever_reads_it(tmp_path: Path) -
     path = tmp_path / "standfast.db"
     await _with_jobs(path)
     with sqlite3.connect(path) as db:
-        db.execute("UPDATE jobs SET document = '{\"uid\": 7}' WHERE id = 3")
+        db.execute("UPDATE jobs SET origin = '{\"spec\": 7}' WHERE id = 3")
         (uid,) = db.execute("SELECT uid FROM jobs WHERE id = 3").fetchone()
         (other,) = db.execute("SELECT uid FROM jobs WHERE id = 4").fetchone()
     db.close()

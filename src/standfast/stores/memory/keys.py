@@ -39,12 +39,5 @@ class Keys(Generic[K]):
         """
         return bisect_left(self._keys, key)
 
-    def backwards(self, below: K | None = None) -> Iterator[K]:
-        """
-        The keys from the largest down, or from the largest that is smaller than `below`.
-        """
-        for at in range(len(self._keys) if below is None else self.below(below), 0, -1):
-            yield self._keys[at - 1]
-
     def __iter__(self) -> Iterator[K]:
         return iter(self._keys)

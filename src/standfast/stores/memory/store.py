@@ -50,7 +50,8 @@ class MemoryStore:
         self._events: list[StoredEvent] = []
         self._histories: dict[str, list[StoredEvent]] = {}
         self._newest_seq = 0
-        self._uids: Keys[str] = Keys()
+        self._places: dict[str, int] = {}
+        self._accepted = 0
         self._wakes: Keys[tuple[datetime, str]] = Keys()
         self._queues: dict[tuple[str, str], Keys[tuple[int, str]]] = defaultdict(Keys)
         self._counts: dict[tuple[str, str, str, Phase], int] = {}
@@ -116,11 +117,12 @@ class MemoryStore:
 
     async def watched(self) -> list[Watched]:
         """
-        As the port says, oldest job first.
+        As the port says, in the order of acceptance.
         """
-        jobs = (self._jobs[uid] for uid in self._uids)
         return [
-            Watched(job.uid, job.spec.engine, job.attempt.handle, job.phase) for job in jobs if job.phase.holds_slot
+            Watched(job.uid, job.spec.engine, job.attempt.handle, job.phase)
+            for job in self._jobs.values()
+            if job.phase.holds_slot
         ]
 
     async def remove(self, uid: str, *, revision: int) -> bool:
@@ -134,7 +136,7 @@ class MemoryStore:
         del self._jobs[uid]
         del self._requests[job.namespace, job.request_id]
         del self._histories[uid]
-        self._uids.discard(uid)
+        del self._places[uid]
         self._events = [stored for stored in self._events if stored.uid != uid]
         return True
 
@@ -152,13 +154,14 @@ class MemoryStore:
         uid = self._requests.get((namespace, request_id))
         return None if uid is None else self._jobs[uid]
 
-    async def page(self, query: Query, *, size: int, after: str | None = None) -> Page:
+    async def page(self, query: Query, *, size: int, after: int | None = None) -> Page:
         """
         As the port says.
         """
-        fitting = (self._jobs[uid] for uid in self._uids.backwards(after) if _fits(query, self._jobs[uid]))
+        behind = (uid for uid, place in reversed(self._places.items()) if after is None or place < after)
+        fitting = (self._jobs[uid] for uid in behind if _fits(query, self._jobs[uid]))
         jobs = list(islice(fitting, size + 1))
-        next_after = jobs[size - 1].uid if len(jobs) > size else None
+        next_after = self._places[jobs[size - 1].uid] if len(jobs) > size else None
         return Page(jobs[:size], next_after, self._newest_seq)
 
     async def events(
@@ -206,7 +209,8 @@ class MemoryStore:
                 return Lost(after.uid)
             self._requests[after.namespace, after.request_id] = after.uid
             self._histories[after.uid] = []
-            self._uids.add(after.uid)
+            self._accepted += 1
+            self._places[after.uid] = self._accepted
         elif stored is None or stored.revision != before.revision:
             return Lost(after.uid)
         else:

@@ -24,6 +24,9 @@ _TOLD: tuple[tuple[tuple[type[Exception], ...], str, str | None], ...] = (
     ((apsw.Error, OSError), "store_unavailable", None),
 )
 
+READ_ERRORS = (apsw.Error, OSError, UnreadableRecord)
+"""What reading the file may raise."""
+
 
 def told(error: Exception) -> Exception:
     """
@@ -46,5 +49,5 @@ def telling() -> Iterator[None]:
     """
     try:
         yield
-    except (apsw.Error, OSError, UnreadableRecord) as error:
+    except READ_ERRORS as error:
         raise told(error) from error

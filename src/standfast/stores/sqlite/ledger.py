@@ -8,6 +8,7 @@ Belongs here: everything written to the file once it is open. Not here: when a t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -19,7 +20,6 @@ from standfast.core.job.machine import Step
 from standfast.core.job.state import Job, Phase
 from standfast.ports.store import Committed, Epoch, Lost, Slot, Taken
 from standfast.stores.sqlite import queries, rows
-from standfast.wire.stored import VERSION, encode_event
 
 Key = tuple[str, str, str, str]
 """namespace, engine, queue, phase."""
@@ -27,12 +27,24 @@ Key = tuple[str, str, str, str]
 _FINAL = frozenset(phase.value for phase in Phase if phase.final)
 
 
+@dataclass(slots=True)
+class _Change:
+    """
+    A job that this transaction makes or moves. stored: as the file has it, None if it does not.
+    """
+
+    job_id: int
+    stored: Job | None
+    job: Job
+
+
 class Ledger:
     """
     Writes on the writer's connection, inside a transaction that someone else opened.
 
-    What it knows in memory (counters, newest sequence number) is of the last transaction that was kept: `keep` and
-    `drop` follow every COMMIT and ROLLBACK.
+    A job that moves more than once in one transaction is one row written; its events are all kept. What the ledger
+    knows in memory (counters, newest numbers) is of the last transaction that was kept: `keep` and `drop` follow every
+    COMMIT and ROLLBACK.
     """
 
     def __init__(self, db: apsw.Connection) -> None:
@@ -45,30 +57,32 @@ class Ledger:
             self._counts[slot_id] = count
         progress: tuple[int, int] = self._execute(queries.PROGRESS).fetchone() or (0, 0)
         self.newest_seq, self._disorder_us = progress
+        newest: tuple[int, int] = self._execute(queries.NEWEST_JOB).fetchone() or (0, 0)
+        self._newest_id, self._latest_us = newest[0], newest[1] + self._disorder_us
         self._newest_uid: str = self._one(queries.NEWEST_UID) or ""
-        self._latest_us: int = self._one(queries.LATEST_CREATION) or 0
         self.fence = 0
         self.unfinished = sum(self._counts[slot_id] for key, slot_id in self._ids.items() if key[3] not in _FINAL)
         self.seen_at: datetime | None = None
         self._clear()
 
     def _clear(self) -> None:
-        self._seq = self.newest_seq
-        self._order = (self._disorder_us, self._newest_uid, self._latest_us)
+        self._seq, self._id, self._uid = self.newest_seq, self._newest_id, self._newest_uid
+        self._order = (self._disorder_us, self._latest_us)
         self._new_ids: dict[Key, int] = {}
         self._deltas: dict[int, int] = {}
-        self._begun: list[rows.Row] = []
-        self._followed: list[rows.Row] = []
+        self._changes: dict[str, _Change] = {}
+        self._requests: dict[tuple[str, str], str] = {}
         self._events: list[rows.Row] = []
         self._unfinished = 0
         self._new_fence = self.fence
         self._wrote = False
+        self._see = False
 
     # --- around a transaction ----------------------------------------------------------------------------------------
 
     def seal(self, now: datetime) -> bool:
         """
-        Write the counters and the sign of life; False, and nothing written, if the transaction changed nothing.
+        Write all that is not written yet; False, and nothing written, if the transaction changed nothing.
         """
         if not self._wrote:
             return False
@@ -76,7 +90,9 @@ class Ledger:
         for slot_id, delta in self._deltas.items():
             if delta:
                 self._execute(queries.COUNT_SLOT, (delta, slot_id))
-        self._execute(queries.SEE_EPOCH, (rows.to_us(now), self._seq, self._order[0], self._new_fence))
+        if self._see or self._order[0] != self._disorder_us:
+            # Not in every transaction: a page saved, and the newest event is as good a sign of life.
+            self._execute(queries.SEE_EPOCH, (rows.to_us(now), self._seq, self._order[0], self._new_fence))
         self._now = now
         return True
 
@@ -86,8 +102,9 @@ class Ledger:
         """
         if self._wrote:
             self.seen_at = self._now
-        self.newest_seq, self.fence = self._seq, self._new_fence
-        self._disorder_us, self._newest_uid, self._latest_us = self._order
+        self.newest_seq, self._newest_id, self._newest_uid = self._seq, self._id, self._uid
+        self.fence = self._new_fence
+        self._disorder_us, self._latest_us = self._order
         self._ids.update(self._new_ids)
         for slot_id, delta in self._deltas.items():
             self._counts[slot_id] = self._counts.get(slot_id, 0) + delta
@@ -107,6 +124,12 @@ class Ledger:
         kept = ((key, self._counts.get(slot_id, 0)) for key, slot_id in self._ids.items())
         return [Slot(*key[:3], Phase(key[3]), count) for key, count in sorted(kept) if count]
 
+    def jobs_in(self, namespace: str) -> int:
+        """
+        How many jobs the namespace has.
+        """
+        return sum(self._counts.get(slot_id, 0) for key, slot_id in self._ids.items() if key[0] == namespace)
+
     # --- inside a transaction ----------------------------------------------------------------------------------------
 
     def begin(self, now: datetime) -> Epoch:
@@ -114,6 +137,12 @@ class Ledger:
         Open a new epoch; the outages are those that reach past the creation of the oldest unfinished job.
         """
         epochs = list(self._execute(queries.EPOCHS))
+        if epochs:
+            # Events are signs of life too, which the last epoch did not write down apart.
+            fence, begun_us, seen_us = epochs[-1]
+            seen_us = max(seen_us, self._one(queries.NEWEST_EVENT_AT) or 0)
+            self._execute(queries.SEE_EPOCH, (seen_us, self._seq, self._order[0], fence))
+            epochs[-1] = (fence, begun_us, seen_us)
         self._new_fence = (epochs[-1][0] if epochs else 0) + 1
         now_us = rows.to_us(now)
         since_us = self._one(queries.OLDEST_UNFINISHED)
@@ -133,24 +162,25 @@ class Ledger:
         """
         A sign of life, and nothing else.
         """
-        self._wrote = True
+        self._wrote = self._see = True
 
     def apply(self, steps: Sequence[Step]) -> list[Committed]:
         """
-        Write each step or find out that it lost.
+        Take each step into the transaction or find out that it lost.
         """
         answers: list[Committed] = []
-        beaten: set[str] = set()
+        beaten: set[str] | None = None
         for step in steps:
+            before, uid = step.before, step.after.uid
             answer: Committed
-            if step.after.uid in beaten:
-                answer = Lost(step.after.uid)
-            elif step.before is None:
-                answer = self._insert(step)
+            if beaten is not None and uid in beaten:
+                answer = Lost(uid)
+            elif before is None:
+                answer = self._made(step)
             else:
-                answer = self._update(step, step.before)
+                answer = self._moved(step, before)
             if not isinstance(answer, Job):
-                beaten.add(step.after.uid)
+                beaten = {uid} if beaten is None else beaten | {uid}
             answers.append(answer)
         return answers
 
@@ -158,89 +188,102 @@ class Ledger:
         """
         Remove a finished job with all its rows.
         """
-        found = self._execute(queries.JOB_BY_UID, (uid,)).fetchone()
-        job = rows.job_of(*found) if found else None
+        self._write_out()
+        job = self._read(queries.JOB_BY_UID, (uid,))
         if job is None or job.revision != revision or not job.phase.final:
             return False
-        self._write_out()
-        for key, value in job.labels.items():
-            self._execute(queries.DROP_LABEL, (key, value, uid))
-        self._execute(queries.DROP_JOB, (uid,))
+        job_id = self._one(queries.FIND_JOB, (uid,))
+        self._db.executemany(queries.DROP_LABEL, [(*label, job_id) for label in job.labels.items()])
+        self._execute(queries.DROP_JOB, (job_id,))
         self._count(job, -1)
-        self._wrote = True
+        # The numbers of its events are never given out again.
+        self._wrote = self._see = True
         return True
 
-    def _insert(self, step: Step) -> Committed:
+    def _made(self, step: Step) -> Committed:
         job = step.after
-        self._execute(queries.INSERT_JOB, rows.inserted(job, self._slot(job)))
-        if not self._db.changes():
-            # Either identity is known. The index answers as well as a read before it would, and in one statement.
-            taken = self._execute(queries.JOB_BY_REQUEST, (job.namespace, job.request_id)).fetchone()
-            return Lost(job.uid) if taken is None else Taken(rows.job_of(*taken))
-        self._note_order(job)
-        for label in job.labels.items():
-            self._execute(queries.PUT_LABEL, (*label, job.uid))
-        self._count(job, 1)
-        self._follow(self._db.last_insert_rowid(), step, first=1)
-        return job
-
-    def _update(self, step: Step, before: Job) -> Committed:
-        job = step.after if step.events else msgspec.structs.replace(before, wake_at=step.after.wake_at)
-        # Nobody else writes, so what is read inside the transaction still holds when it is written.
-        found = self._execute(queries.FIND_JOB, (job.uid,)).fetchone()
-        if found is None or found[1] != before.revision:
+        request = (job.namespace, job.request_id)
+        uid = self._requests.get(request) or self._one(queries.KNOWN_REQUEST, request)
+        if uid is not None:
+            change = self._changes.get(uid)
+            taken = change.job if change else self._read(queries.JOB_BY_UID, (uid,))
+            assert taken is not None
+            return Taken(taken)
+        # Uids grow with time, so a new one is hardly ever looked for.
+        if job.uid <= self._uid and (job.uid in self._changes or self._one(queries.FIND_JOB, (job.uid,)) is not None):
             return Lost(job.uid)
-        job_id = found[0]
-        if job.phase is before.phase:
-            self._execute(queries.TOUCH_JOB, rows.touched(job, job_id))
-        else:
-            self._execute(queries.MOVE_JOB, rows.moved(job, self._slot(job), job_id))
-            self._count(before, -1)
-            self._count(job, 1)
-        self._follow(job_id, step, first=before.revision + 1)
+        self._id += 1
+        self._uid = max(self._uid, job.uid)
+        self._requests[request] = job.uid
+        created_us = rows.to_us(job.created_at)
+        disorder_us, latest_us = self._order
+        self._order = (max(disorder_us, latest_us - created_us), max(latest_us, created_us))
+        self._changes[job.uid] = _Change(self._id, None, job)
+        self._note(self._id, step, 1)
         return job
 
-    def _follow(self, job_id: int, step: Step, *, first: int) -> None:
+    def _moved(self, step: Step, before: Job) -> Committed:
+        job = step.after if step.events else msgspec.structs.replace(before, wake_at=step.after.wake_at)
+        change = self._changes.get(job.uid)
+        if change is None:
+            # Nobody else writes, so what is read inside the transaction still holds when it is written.
+            found = self._execute(queries.FIND_JOB, (job.uid,)).fetchone()
+            if found is None or found[1] != before.revision:
+                return Lost(job.uid)
+            change = self._changes[job.uid] = _Change(found[0], before, job)
+        elif change.job.revision != before.revision:
+            return Lost(job.uid)
+        change.job = job
+        self._note(change.job_id, step, before.revision + 1)
+        return job
+
+    def _note(self, job_id: int, step: Step, first: int) -> None:
         """
-        Note the attempts that changed and the events; `_write_out` writes them, many with one statement.
+        Number the events of the step, from revision `first` on.
         """
         self._wrote = True
-        job, before = step.after, step.before
-        known = before.attempts if before else ()
-        if job.attempts is not known:
-            for old, new in zip(known, job.attempts, strict=False):
-                if new is not old:
-                    self._followed.append(rows.followed(job_id, new))
-            self._begun += [rows.begun(job_id, new) for new in job.attempts[len(known) :]]
         at_us = rows.to_us(step.at)
-        for revision, event in enumerate(step.events, start=first):
+        for revision, event in enumerate(step.events, first):
             self._seq += 1
-            document = encode_event(event).decode()
-            self._events.append((self._seq, job_id, job.namespace, revision, at_us, step.actor, VERSION, document))
+            self._events.append(rows.appended(self._seq, job_id, revision, at_us, step.actor, event))
 
     def _write_out(self) -> None:
+        """
+        Write the changes so far, many rows with each statement.
+        """
+        made, labels, moved, touched, begun, followed = [], [], [], [], [], []
+        for change in self._changes.values():
+            job_id, stored, job = change.job_id, change.stored, change.job
+            known = stored.attempts if stored else ()
+            if stored is None:
+                made.append(rows.inserted(job, self._slot(job), job_id))
+                labels += [(*label, job_id) for label in job.labels.items()]
+                self._count(job, 1)
+            elif job.phase is stored.phase:
+                touched.append(rows.touched(job, job_id))
+            else:
+                moved.append(rows.moved(job, self._slot(job), job_id))
+                self._count(stored, -1)
+                self._count(job, 1)
+            if job.attempts is not known:
+                followed += [
+                    rows.followed(job_id, new) for old, new in zip(known, job.attempts, strict=False) if new is not old
+                ]
+                begun += [rows.begun(job_id, new) for new in job.attempts[len(known) :]]
         for sql, noted in (
-            (queries.INSERT_ATTEMPT, self._begun),
-            (queries.UPDATE_ATTEMPT, self._followed),
+            (queries.INSERT_JOB, made),
+            (queries.PUT_LABEL, labels),
+            (queries.MOVE_JOB, moved),
+            (queries.TOUCH_JOB, touched),
+            (queries.INSERT_ATTEMPT, begun),
+            (queries.UPDATE_ATTEMPT, followed),
             (queries.APPEND_EVENT, self._events),
         ):
             if noted:
                 self._db.executemany(sql, noted)
-                noted.clear()
-
-    def _note_order(self, job: Job) -> None:
-        """
-        Widen the disorder if the new job is out of order: made before one whose uid sorts in front of its own, or its
-        uid sorts in front of one that was made before it.
-        """
-        disorder_us, newest_uid, latest_us = self._order
-        created_us = rows.to_us(job.created_at)
-        if job.uid < newest_uid:
-            behind_us = self._one(queries.CREATION_BEHIND, (job.uid,))
-            if behind_us is not None:
-                disorder_us = max(disorder_us, disorder_us + created_us - behind_us)
-        disorder_us = max(disorder_us, latest_us - created_us)
-        self._order = (disorder_us, max(newest_uid, job.uid), max(latest_us, created_us))
+        self._changes.clear()
+        self._requests.clear()
+        self._events.clear()
 
     def _slot(self, job: Job) -> int:
         spec = job.spec
@@ -248,7 +291,6 @@ class Ledger:
         slot_id = self._ids.get(key) or self._new_ids.get(key)
         if slot_id is None:
             slot_id = self._new_ids[key] = int(self._one(queries.NEW_SLOT, key))
-            self._wrote = True
         return slot_id
 
     def _count(self, job: Job, by: int) -> None:
@@ -256,6 +298,17 @@ class Ledger:
         self._deltas[slot_id] = self._deltas.get(slot_id, 0) + by
         if not job.phase.final:
             self._unfinished += by
+
+    def _read(self, sql: str, values: tuple[Any, ...]) -> Job | None:
+        """
+        The only job; None without one.
+        """
+        found = self._execute(sql, values).fetchone()
+        return (
+            None
+            if found is None
+            else rows.job_of(found, lambda job_id: self._execute(queries.ATTEMPTS_OF_JOB, (job_id,)))
+        )
 
     def _one(self, sql: str, values: tuple[Any, ...] = ()) -> Any:
         """

@@ -1,33 +1,31 @@
 """
-Pages of jobs, newest first: which index leads in, and what is left to check on the way.
+Pages of jobs, the last accepted first: which index leads in, and what is left to check on the way.
 
-Every way in gives uids from the newest down, so a page is read and no more. The way with the fewest candidates wins;
+Every way in gives ids from the newest down, so a page is read and no more. The way with the fewest candidates wins;
 how many there are is known from the counters, or counted up to a bound. Conditions on namespace, phase, engine and
 queue pick a set of counters, and their jobs are merged from one range of the index each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
 from typing import Any
 
-import apsw
-
 from standfast.ports.store import Page, Query
 from standfast.stores.sqlite import queries, rows
+from standfast.stores.sqlite.snapshot import Snapshot
 
 FEW = 5_000
 """Candidates are counted up to here; as many are sorted in a few milliseconds."""
 
-Between = tuple[str, str]
-"""Only uids below the first and above the second."""
-
-_BEHIND_ALL, _BEFORE_ALL = "~", ""
+Between = tuple[int, int]
+"""Only ids below the first and above the second."""
 
 _HIGHEST = "\U0010ffff"
+_ABOVE_ALL = 2**62
 
 
 @dataclass(frozen=True)
@@ -43,79 +41,92 @@ class _Condition:
     by_slot: bool = False
 
 
-def page(db: apsw.Connection, query: Query, *, size: int, after: str | None) -> Page:
+def page(snapshot: Snapshot, query: Query, *, size: int, after: int | None) -> Page:
     """
-    As the port says, in one snapshot.
+    As the port says.
     """
-    db.execute("BEGIN")
-    try:
-        newest_seq, disorder_us = db.execute(queries.PROGRESS).fetchone() or (0, 0)
-        between = _between(db, query, after, disorder_us)
-        found = list(islice(_found(db, query, size + 1, between), size + 1))
-    finally:
-        db.execute("END")
-    jobs = [rows.job_of(version, document) for _, version, document in found[:size]]
-    return Page(jobs, jobs[-1].uid if len(found) > size else None, newest_seq)
+    newest_seq, disorder_us = snapshot.row(queries.PROGRESS) or (0, 0)
+    between = _between(snapshot, query, after, disorder_us)
+    found = list(islice(_found(snapshot, query, size + 1, between), size + 1))
+    jobs = [snapshot.job(row) for row in found[:size]]
+    return Page(jobs, found[size - 1][0] if len(found) > size else None, newest_seq)
 
 
-def _found(db: apsw.Connection, query: Query, limit: int, between: Between) -> Iterator[tuple[str, int, str]]:
+def _found(snapshot: Snapshot, query: Query, limit: int, between: Between) -> Iterable[rows.Row]:
     """
-    (uid, version, document) of the jobs that fit, from the newest down.
+    The rows of the jobs that fit, from the newest down.
     """
     conditions = _conditions(query)
-    slots = [one for one in db.execute(queries.SLOTS) if _in_slot(query, one)]
+    slots = [one for one in snapshot.rows(queries.SLOTS) if _in_slot(query, one)]
     in_slots = sum(count for *_, count in slots)
     few: _Condition | None = None
     fewest = FEW
     for condition in conditions:
         if condition.index is not None or condition.label is not None:
-            number = _probe(db, condition)
+            number = _probe(snapshot, condition)
             if number < fewest:
                 few, fewest = condition, number
     label = next((one for one in conditions if one.label is not None), None)
     if few is not None and fewest < in_slots:
-        return _by_few(db, few, _others(conditions, few), limit, between)
+        return _by_few(snapshot, few, _others(conditions, few), limit, between)
     if any(one.by_slot for one in conditions) and (label is None or in_slots <= FEW * 10):
         rest = [one for one in conditions if not one.by_slot]
-        return _by_slots(db, [slot_id for slot_id, *_, count in slots if count], rest, limit, between)
+        return _by_slots(snapshot, [slot_id for slot_id, *_, count in slots if count], rest, limit, between)
     if label is not None and label.label is not None:
         sql, values = _rest(_others(conditions, label))
-        return db.execute(queries.PAGE_BY_LABEL.format(rest=sql), (*label.label, *between, *values, limit))
+        return snapshot.rows(queries.PAGE_BY_LABEL.format(rest=sql), (*label.label, *between, *values, limit))
     sql, values = _rest(conditions)
-    return db.execute(queries.PAGE_BY_UID.format(rest=sql), (*between, *values, limit))
+    return snapshot.rows(queries.PAGE_BY_ID.format(rest=sql), (*between, *values, limit))
 
 
-def _between(db: apsw.Connection, query: Query, after: str | None, disorder_us: int) -> Between:
+def _between(snapshot: Snapshot, query: Query, after: int | None, disorder_us: int) -> Between:
     """
-    The uids that may fit: behind `after`, and none of a job that was surely made too late or too early.
+    The ids that may fit: behind `after`, and none of a job that was surely made too late or too early.
     """
-    below, above = after or _BEHIND_ALL, _BEFORE_ALL
+    below, above = _ABOVE_ALL if after is None else after, 0
     if query.created_before is not None:
-        found = db.execute(queries.UID_FROM, (rows.to_us(query.created_before) + disorder_us,)).get
-        below = min(below, found or _BEHIND_ALL)
+        below = min(below, _crossing(snapshot, rows.to_us(query.created_before) + disorder_us))
     if query.created_after is not None:
-        above = db.execute(queries.UID_BEFORE, (rows.to_us(query.created_after) - disorder_us,)).get or _BEFORE_ALL
+        above = _crossing(snapshot, rows.to_us(query.created_after) - disorder_us) - 1
     return below, above
 
 
+def _crossing(snapshot: Snapshot, at_us: int) -> int:
+    """
+    An id such that the job before it, if any, was made before that time, and the one from it on, if any, was not.
+
+    Times grow with the ids but for the disorder, so jobs further off than that from the crossing are on its side.
+    """
+    newest = snapshot.row(queries.NEWEST_JOB)
+    low, high = 0, newest[0] + 1 if newest else 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        found = snapshot.row(queries.CREATED_FROM, (middle, high))
+        if found is not None and found[1] < at_us:
+            low = found[0]
+        else:
+            high = middle
+    return high
+
+
 def _by_few(
-    db: apsw.Connection, few: _Condition, others: Sequence[_Condition], limit: int, between: Between
-) -> Iterator[tuple[str, int, str]]:
+    snapshot: Snapshot, few: _Condition, others: Sequence[_Condition], limit: int, between: Between
+) -> Iterable[rows.Row]:
     sql, values = _rest(others)
     if few.label is not None:
-        yield from db.execute(queries.PAGE_BY_LABEL.format(rest=sql), (*few.label, *between, *values, limit))
+        yield from snapshot.rows(queries.PAGE_BY_LABEL.format(rest=sql), (*few.label, *between, *values, limit))
         return
     one = queries.PAGE_ONE.format(rest=sql)
-    for (uid,) in db.execute(queries.FEW.format(index=few.index, range=few.sql), (*few.values, *between)):
-        yield from db.execute(one, (uid, *values, 1))
+    for (job_id,) in snapshot.rows(queries.FEW.format(index=few.index, range=few.sql), (*few.values, *between)):
+        yield from snapshot.rows(one, (job_id, *values, 1))
 
 
 def _by_slots(
-    db: apsw.Connection, slots: Sequence[int], others: Sequence[_Condition], limit: int, between: Between
-) -> Iterator[tuple[str, int, str]]:
+    snapshot: Snapshot, slots: Sequence[int], others: Sequence[_Condition], limit: int, between: Between
+) -> Iterable[rows.Row]:
     sql, values = _rest(others)
     one = queries.PAGE_BY_SLOT.format(rest=sql)
-    ranges = [db.execute(one, (slot_id, *between, *values, limit)) for slot_id in slots]
+    ranges = [snapshot.rows(one, (slot_id, *between, *values, limit)) for slot_id in slots]
     return merge(*ranges, key=lambda row: row[0], reverse=True)
 
 
@@ -173,12 +184,17 @@ def _rest(conditions: Sequence[_Condition]) -> tuple[str, tuple[Any, ...]]:
     return sql, tuple(value for one in conditions for value in one.values)
 
 
-def _probe(db: apsw.Connection, condition: _Condition) -> int:
+def _probe(snapshot: Snapshot, condition: _Condition) -> int:
     """
     How many jobs the condition finds, counted up to `FEW`.
     """
     if condition.label is not None:
         sql = queries.PROBE.format(source="labels", range="key = ? AND value = ?")
-        return int(db.execute(sql, (*condition.label, FEW)).get)
+        return _count(snapshot, sql, (*condition.label, FEW))
     sql = queries.PROBE.format(source=f"jobs INDEXED BY {condition.index}", range=condition.sql)
-    return int(db.execute(sql, (*condition.values, FEW)).get)
+    return _count(snapshot, sql, (*condition.values, FEW))
+
+
+def _count(snapshot: Snapshot, sql: str, values: tuple[Any, ...]) -> int:
+    found = snapshot.row(sql, values)
+    return found[0] if found else 0

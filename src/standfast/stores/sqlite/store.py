@@ -15,9 +15,8 @@ from heapq import merge
 from itertools import islice
 from pathlib import Path
 
-import apsw
-
 from standfast.core.errors import Unavailable
+from standfast.core.job.attempt import handle_of
 from standfast.core.job.machine import Step
 from standfast.core.job.state import Job, Phase
 from standfast.ports.clock import Clock
@@ -29,9 +28,16 @@ from standfast.stores.sqlite.file import open_file, open_reader
 from standfast.stores.sqlite.ledger import Ledger
 from standfast.stores.sqlite.lock import FileLock
 from standfast.stores.sqlite.migrate import Migration, shipped
+from standfast.stores.sqlite.snapshot import Snapshot
 
 AHEAD_MAX = 10_000
 """Beyond this many, a place in the queue is not counted on."""
+
+STRETCH = 10_000
+"""Events looked through at once for those of one namespace."""
+
+FEW_JOBS = 1_000
+"""A namespace with no more is read by its jobs."""
 
 BEAT_S = 5.0
 """While jobs are unfinished and nothing else is written, a sign of life is, this often; so outages are known to it."""
@@ -91,10 +97,9 @@ class SqliteStore:
         """
         As the port says.
         """
-        execute = self._reader().execute
-        with telling():
-            found = (execute(queries.JOB_BY_UID, (uid,)).fetchone() for uid in uids)
-            return [rows.job_of(*row) for row in found if row is not None]
+        with self._held().snapshot as snapshot:
+            found = (snapshot.row(queries.JOB_BY_UID, (uid,)) for uid in uids)
+            return [snapshot.job(row) for row in found if row is not None]
 
     async def commit(self, steps: Sequence[Step]) -> list[Committed]:
         """
@@ -111,15 +116,13 @@ class SqliteStore:
         """
         now_us = rows.to_us(now)
         jobs: list[Job] = []
-        cursor = self._reader()
-        with telling():
-            for wake_us, uid, version, document in cursor.execute(queries.JOBS_BY_WAKE):
+        with self._held().snapshot as snapshot:
+            for wake_us, uid, job_id in snapshot.rows(queries.JOBS_BY_WAKE):
                 if uid in skip:
                     continue
                 if wake_us > now_us or len(jobs) == limit:
-                    cursor.close()
                     return DueJobs(jobs, rows.from_us(wake_us))
-                jobs.append(rows.job_of(version, document))
+                jobs += snapshot.jobs(queries.JOB_BY_ID, (job_id,))
         return DueJobs(jobs, None)
 
     async def queued(self, now: datetime, *, engine: str, queue: str, limit: int) -> list[Job]:
@@ -127,20 +130,17 @@ class SqliteStore:
         As the port says.
         """
         which = (engine, queue, rows.to_us(now), limit)
-        with telling():
-            ready, scheduled = (
-                [rows.job_of(*row) for row in self._reader().execute(sql, which)]
-                for sql in (queries.READY, queries.SCHEDULED)
-            )
+        with self._held().snapshot as snapshot:
+            ready, scheduled = (snapshot.jobs(sql, which) for sql in (queries.READY, queries.SCHEDULED))
         return list(islice(merge(ready, scheduled, key=lambda job: (-job.spec.priority, job.uid)), limit))
 
     async def watched(self) -> list[Watched]:
         """
-        As the port says, oldest job first.
+        As the port says, in the order of acceptance.
         """
-        with telling():
-            found = sorted(self._reader().execute(queries.WATCHED))
-        return [Watched(uid, engine, handle, Phase(phase)) for uid, engine, handle, phase in found]
+        with self._held().snapshot as snapshot:
+            found = sorted(snapshot.rows(queries.WATCHED))
+        return [Watched(uid, engine, handle_of(uid, number), Phase(phase)) for _, uid, engine, number, phase in found]
 
     async def remove(self, uid: str, *, revision: int) -> bool:
         """
@@ -166,16 +166,15 @@ class SqliteStore:
         """
         As the port says.
         """
-        with telling():
-            row = self._reader().execute(queries.JOB_BY_REQUEST, (namespace, request_id)).fetchone()
-            return None if row is None else rows.job_of(*row)
+        with self._held().snapshot as snapshot:
+            return next(iter(snapshot.jobs(queries.JOB_BY_REQUEST, (namespace, request_id))), None)
 
-    async def page(self, query: Query, *, size: int, after: str | None = None) -> Page:
+    async def page(self, query: Query, *, size: int, after: int | None = None) -> Page:
         """
         As the port says.
         """
-        with telling():
-            return pages.page(self._held().reader, query, size=size, after=after)
+        with self._held().snapshot as snapshot:
+            return pages.page(snapshot, query, size=size, after=after)
 
     async def events(
         self, *, after: int = 0, uid: str | None = None, namespace: str | None = None, limit: int = 500
@@ -183,15 +182,35 @@ class SqliteStore:
         """
         As the port says.
         """
-        sql = {
-            (False, False): queries.EVENTS,
-            (True, False): queries.EVENTS_OF_JOB,
-            (False, True): queries.EVENTS_OF_NAMESPACE,
-            (True, True): queries.EVENTS_OF_JOB_IN_NAMESPACE,
-        }[uid is not None, namespace is not None]
-        which = [value for value in (uid, namespace) if value is not None]
-        with telling():
-            return [rows.event_of(row) for row in self._reader().execute(sql, (*which, after, limit))]
+        if uid is None and namespace is not None:
+            return await self._events_of_namespace(namespace, after, limit)
+        sql = queries.EVENTS
+        if uid is not None:
+            sql = queries.EVENTS_OF_JOB if namespace is None else queries.EVENTS_OF_JOB_IN_NAMESPACE
+        which = [one for one in (uid, namespace) if one is not None]
+        with self._held().snapshot as snapshot:
+            return [rows.event_of(row) for row in snapshot.rows(sql, (*which, after, limit))]
+
+    async def _events_of_namespace(self, namespace: str, after: int, limit: int) -> list[StoredEvent]:
+        """
+        By the namespace's jobs if these are few and the numbers many; else through the numbers, and in stretches, so
+        that a rare event holds nobody up. No index: it would be written with every event there is.
+        """
+        ledger = self._held().ledger
+        found: list[StoredEvent] = []
+        newest = ledger.newest_seq
+        if newest - after > STRETCH and ledger.jobs_in(namespace) <= FEW_JOBS:
+            with self._held().snapshot as snapshot:
+                few = snapshot.rows(queries.EVENTS_OF_FEW_JOBS, (namespace, after, limit))
+                return [rows.event_of(row) for row in few]
+        while after < newest and len(found) < limit:
+            through = min(after + STRETCH, newest)
+            which = (namespace, through, after, limit - len(found))
+            with self._held().snapshot as snapshot:
+                found += [rows.event_of(row) for row in snapshot.rows(queries.EVENTS_OF_NAMESPACE, which)]
+            after = through
+            await asyncio.sleep(0)
+        return found
 
     async def newest_seq(self) -> int:
         """
@@ -210,8 +229,9 @@ class SqliteStore:
         As the port says.
         """
         which = (job.spec.engine, job.spec.queue, job.spec.priority, job.uid, AHEAD_MAX)
-        with telling():
-            return int(self._reader().execute(queries.AHEAD, which).get)
+        with self._held().snapshot as snapshot:
+            ((count,),) = snapshot.rows(queries.AHEAD, which)
+        return int(count)
 
     # --- open and closed ---------------------------------------------------------------------------------------------
 
@@ -219,9 +239,6 @@ class SqliteStore:
         if self._open is None:
             raise Unavailable("the store is not open", code="store_closed")
         return self._open
-
-    def _reader(self) -> apsw.Cursor:
-        return self._held().reader.cursor()
 
     def _opened(self) -> _Open:
         with telling():
@@ -275,6 +292,7 @@ class _Open:
         try:
             self.ledger = Ledger(self.writer)
             self.reader = open_reader(path, vfs=vfs)
+            self.snapshot = Snapshot(self.reader)
         except BaseException:
             self.writer.close()
             raise

@@ -4,12 +4,12 @@ BEGIN TRANSACTION;
 CREATE TABLE attempts (
     job            INTEGER NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
     number         INTEGER NOT NULL CHECK (number >= 1),
-    handle         TEXT NOT NULL UNIQUE,
     incarnation    TEXT NOT NULL,
+    begun_at       INTEGER NOT NULL,
+    sent_at        INTEGER NOT NULL,
     sends          INTEGER NOT NULL CHECK (sends >= 1),
     engine_status  TEXT,
     engine_ref     TEXT,
-    begun_at       INTEGER NOT NULL,
     seen_at        INTEGER,
     started_at     INTEGER,
     ended_at       INTEGER,
@@ -17,17 +17,19 @@ CREATE TABLE attempts (
     ending         TEXT,
     failure_class  TEXT,
     failure_code   TEXT,
+    version        INTEGER NOT NULL CHECK (version >= 1),
+    document       TEXT,
     PRIMARY KEY (job, number),
     CHECK ((ending IS NULL) = (closed_at IS NULL)),
     CHECK ((failure_class IS NULL) = (failure_code IS NULL))
 ) STRICT, WITHOUT ROWID;
-INSERT INTO "attempts" VALUES(1,1,'sf-00000000000000000000000002-1','life-1',1,NULL,NULL,1767225641500000,NULL,NULL,NULL,1767225731000000,'never_ran','submission_refused','left_no_trace');
-INSERT INTO "attempts" VALUES(2,1,'sf-00000000000000000000000003-1','life-1',1,NULL,NULL,1767225771000000,NULL,NULL,NULL,1767225776000000,'never_ran','submission_refused','left_no_trace');
-INSERT INTO "attempts" VALUES(4,1,'sf-00000000000000000000000005-1','life-1',1,NULL,NULL,1767226020500000,NULL,NULL,NULL,1767226024000000,'failed','submission_refused','test.refused');
-INSERT INTO "attempts" VALUES(6,1,'sf-00000000000000000000000007-1','life-1',1,NULL,NULL,1767225771000000,NULL,NULL,NULL,1767225772000000,'never_ran','submission_refused','left_no_trace');
-INSERT INTO "attempts" VALUES(6,2,'sf-00000000000000000000000007-2','life-1',1,'ENDED',NULL,1767226023500000,NULL,NULL,NULL,1767226209500000,'failed','user_error','test.user_error');
-INSERT INTO "attempts" VALUES(11,1,'sf-00000000000000000000000015-1','life-1',1,'ENDED','run-1',1767226070500000,1767226071000000,1767226071000000,NULL,1767226163500000,'failed','node_lost','test.node_lost');
-INSERT INTO "attempts" VALUES(12,1,'sf-00000000000000000000000016-1','life-1',1,'ENDED','run-3',1767226114000000,1767226157500000,NULL,NULL,1767226206500000,'succeeded',NULL,NULL);
+INSERT INTO "attempts" VALUES(2,1,'life-1',1767225641500000,1767225641500000,1,NULL,NULL,NULL,NULL,NULL,1767225731000000,'never_ran','submission_refused','left_no_trace',1,'{"resources":{},"failure":{"failure_class":"submission_refused","code":"left_no_trace","message":"sent 1 times, and the engine holds no trace of it","retryable":true,"free":true,"suggestion":"The engine''s own reason is in the evidence."},"evidence":[{"claim":"gone","verdict":"proven","source":"fake.look","at":"2026-01-01T00:02:11Z"}]}');
+INSERT INTO "attempts" VALUES(3,1,'life-1',1767225771000000,1767225771000000,1,NULL,NULL,NULL,NULL,NULL,1767225776000000,'never_ran','submission_refused','left_no_trace',1,'{"resources":{},"failure":{"failure_class":"submission_refused","code":"left_no_trace","message":"sent 1 times, and the engine holds no trace of it","retryable":true,"free":true,"suggestion":"The engine''s own reason is in the evidence."},"evidence":[{"claim":"gone","verdict":"proven","source":"fake.look","at":"2026-01-01T00:02:56Z"}]}');
+INSERT INTO "attempts" VALUES(5,1,'life-1',1767226020500000,1767226020500000,1,NULL,NULL,NULL,NULL,NULL,1767226024000000,'failed','submission_refused','test.refused',1,'{"resources":{},"failure":{"failure_class":"submission_refused","code":"test.refused","message":"no","retryable":false,"suggestion":"The engine''s own reason is in the evidence."},"evidence":[{"claim":"outcome","verdict":"proven","source":"fake.launch","at":"2026-01-01T00:07:04Z","rank":3,"detail":"refused: no"},{"claim":"gone","verdict":"proven","source":"fake.launch","at":"2026-01-01T00:07:04Z","detail":"it never ran"}]}');
+INSERT INTO "attempts" VALUES(7,1,'life-1',1767225771000000,1767225771000000,1,NULL,NULL,NULL,NULL,NULL,1767225772000000,'never_ran','submission_refused','left_no_trace',1,'{"resources":{},"failure":{"failure_class":"submission_refused","code":"left_no_trace","message":"sent 1 times, and the engine holds no trace of it","retryable":true,"free":true,"suggestion":"The engine''s own reason is in the evidence."},"evidence":[{"claim":"gone","verdict":"proven","source":"fake.look","at":"2026-01-01T00:02:52Z"}]}');
+INSERT INTO "attempts" VALUES(7,2,'life-1',1767226023500000,1767226023500000,1,'ENDED',NULL,NULL,NULL,NULL,1767226209500000,'failed','user_error','test.user_error',1,'{"resources":{},"stop":{"cause":"cancel","asked_at":"2026-01-01T00:08:34Z","by":"ann","reason":"no longer needed"},"failure":{"failure_class":"user_error","code":"test.user_error","message":"boom","retryable":false,"suggestion":"Read the exception in the attempt''s evidence and mend the program."},"evidence":[{"claim":"outcome","verdict":"proven","source":"fake.exit_status","at":"2026-01-01T00:10:09.500000Z","rank":4,"detail":"failed"},{"claim":"gone","verdict":"proven","source":"fake.processes","at":"2026-01-01T00:10:09.500000Z"}]}');
+INSERT INTO "attempts" VALUES(12,1,'life-1',1767226070500000,1767226070500000,1,'ENDED','run-1',1767226071000000,1767226071000000,NULL,1767226163500000,'failed','node_lost','test.node_lost',1,'{"resources":{},"stop":{"cause":"deadline","asked_at":"2026-01-01T00:09:17.500000Z","by":"standfast","reason":"ran longer than 30 s"},"failure":{"failure_class":"node_lost","code":"test.node_lost","message":"boom","retryable":true,"suggestion":"Nothing, if it was one machine; look at the host if it repeats."},"evidence":[{"claim":"outcome","verdict":"proven","source":"fake.exit_status","at":"2026-01-01T00:09:23.500000Z","rank":4,"detail":"failed"},{"claim":"gone","verdict":"proven","source":"fake.processes","at":"2026-01-01T00:09:23.500000Z"}]}');
+INSERT INTO "attempts" VALUES(13,1,'life-1',1767226114000000,1767226114000000,1,'ENDED','run-3',1767226157500000,NULL,NULL,1767226206500000,'succeeded',NULL,NULL,1,'{"resources":{},"stop":{"cause":"cancel","asked_at":"2026-01-01T00:09:20.500000Z","by":"ann","reason":"no longer needed"},"evidence":[{"claim":"outcome","verdict":"proven","source":"fake.exit_status","at":"2026-01-01T00:10:06.500000Z","rank":4,"detail":"succeeded"},{"claim":"gone","verdict":"proven","source":"fake.processes","at":"2026-01-01T00:10:06.500000Z"}]}');
 CREATE TABLE epochs (
     fence        INTEGER PRIMARY KEY,
     begun_at     INTEGER NOT NULL,
@@ -39,126 +41,125 @@ INSERT INTO "epochs" VALUES(1,1767225600000000,1767226213500000,57,0);
 CREATE TABLE events (
     seq        INTEGER PRIMARY KEY,
     job        INTEGER NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
-    namespace  TEXT NOT NULL,
     revision   INTEGER NOT NULL CHECK (revision >= 1),
     at         INTEGER NOT NULL,
     actor      TEXT NOT NULL,
     version    INTEGER NOT NULL CHECK (version >= 1),
     document   TEXT NOT NULL
 ) STRICT;
-INSERT INTO "events" VALUES(3,1,'science',1,1767225641000000,'standfast',1,'{"type":"Submitted","uid":"job_00000000000000000000000002","namespace":"science","name":"nightly","request_id":"request-2","digest":"sha256:521067a19ffe06cb009cabeb01541b728ef0025a4786e60527afb915b7eb1a45","by":"ann","spec":null,"labels":{"team ü":"☃"}}');
-INSERT INTO "events" VALUES(4,2,'default',1,1767225641000000,'standfast',1,'{"type":"Submitted","uid":"job_00000000000000000000000003","namespace":"default","name":"nightly-2","request_id":"request-3","digest":"sha256:d2a90186f25f1accc4c6ef041266f468c2329a14669d2dff0c643c0c71a4ea80","by":"ann","spec":null}');
-INSERT INTO "events" VALUES(5,1,'science',2,1767225641500000,'standfast',1,'{"type":"LaunchBegun","attempt":{"number":1,"handle":"sf-00000000000000000000000002-1","incarnation":"life-1","begun_at":"2026-01-01T00:00:41.500000Z","sent_at":"2026-01-01T00:00:41.500000Z","resources":{}}}');
-INSERT INTO "events" VALUES(7,4,'science',1,1767225681500000,'standfast',1,'{"type":"Submitted","uid":"job_00000000000000000000000005","namespace":"science","name":"nightly-2","request_id":"request-5","digest":"sha256:58f7e674b0377d40ad7ec2b8d5526bff5c27fbabcc4a84e80113ecba1658afd2","by":"ann","spec":null,"labels":{"team ü":"☃","tier":"gold"}}');
-INSERT INTO "events" VALUES(9,6,'science',1,1767225721500000,'standfast',1,'{"type":"Submitted","uid":"job_00000000000000000000000007","namespace":"science","name":"n","request_id":"request-7","digest":"sha256:6738b76467bcf8924c980ef0eebf5d33615a05a420d3afa5c7fb6651b5f8d726","by":"ann","spec":null,"labels":{"team":"blue"},"retry_of":"job_00000000000000000000000004"}');
-INSERT INTO "events" VALUES(12,1,'science',3,1767225731000000,'standfast',1,'{"type":"RetryScheduled","end":{"ending":"never_ran","failure":{"failure_class":"submission_refused","code":"left_no_trace","message":"sent 1 times, and the engine holds no trace of it","retryable":true,"free":true,"suggestion":"The engine''s own reason is in the evidence."},"evidence":[{"claim":"gone","verdict":"proven","source":"fake.look","at":"2026-01-01T00:02:11Z"}]},"delay_s":4.745,"because":"nothing of it ran, so this try costs nothing"}');
-INSERT INTO "events" VALUES(14,8,'science',1,1767225731000000,'standfast',1,'{"type":"Submitted","uid":"job_00000000000000000000000009","namespace":"science","name":"backfill","request_id":"request-9","digest":"sha256:99b277823c84f4442734635a25c6d66467e8551b2fe103aec6fedc63657f8029","by":"ann","spec":null,"labels":{"tier":"gold"}}');
-INSERT INTO "events" VALUES(15,9,'default',1,1767225771000000,'standfast',1,'{"type":"Submitted","uid":"job_00000000000000000000000010","namespace":"default","name":"backfill","request_id":"request-10","digest":"sha256:22ff590aca910728dc2e9fe257b28d50a086443ef8840768b9d15c40f4cd98b9","by":"ann","spec":null}');
-INSERT INTO "events" VALUES(16,6,'science',2,1767225771000000,'standfast',1,'{"type":"LaunchBegun","attempt":{"number":1,"handle":"sf-00000000000000000000000007-1","incarnation":"life-1","begun_at":"2026-01-01T00:02:51Z","sent_at":"2026-01-01T00:02:51Z","resources":{}}}');
-INSERT INTO "events" VALUES(18,2,'default',2,1767225771000000,'ann',1,'{"type":"LaunchBegun","attempt":{"number":1,"handle":"sf-00000000000000000000000003-1","incarnation":"life-1","begun_at":"2026-01-01T00:02:51Z","sent_at":"2026-01-01T00:02:51Z","resources":{}}}');
-INSERT INTO "events" VALUES(19,6,'science',3,1767225771500000,'ann',1,'{"type":"BecameUncertain","doubt":"SubmitUnanswered","message":"sent, and no answer (no answer): it may be running","source":"fake.look"}');
-INSERT INTO "events" VALUES(20,9,'default',2,1767225772000000,'ann',1,'{"type":"Suspended","by":"ann"}');
-INSERT INTO "events" VALUES(21,6,'science',4,1767225772000000,'standfast',1,'{"type":"RetryScheduled","end":{"ending":"never_ran","failure":{"failure_class":"submission_refused","code":"left_no_trace","message":"sent 1 times, and the engine holds no trace of it","retryable":true,"free":true,"suggestion":"The engine''s own reason is in the evidence."},"evidence":[{"claim":"gone","verdict":"proven","source":"fake.look","at":"2026-01-01T00:02:52Z"}]},"delay_s":1.63,"because":"nothing of it ran, so this try costs nothing"}');
-INSERT INTO "events" VALUES(23,1,'science',4,1767225775500000,'standfast',1,'{"type":"Suspended","by":"ann"}');
-INSERT INTO "events" VALUES(24,2,'default',3,1767225776000000,'ann',1,'{"type":"RetryScheduled","end":{"ending":"never_ran","failure":{"failure_class":"submission_refused","code":"left_no_trace","message":"sent 1 times, and the engine holds no trace of it","retryable":true,"free":true,"suggestion":"The engine''s own reason is in the evidence."},"evidence":[{"claim":"gone","verdict":"proven","source":"fake.look","at":"2026-01-01T00:02:56Z"}]},"delay_s":0.21,"because":"nothing of it ran, so this try costs nothing"}');
-INSERT INTO "events" VALUES(25,10,'science',1,1767225776000000,'standfast',1,'{"type":"Submitted","uid":"job_00000000000000000000000012","namespace":"science","name":"nightly-2","request_id":"request-12","digest":"sha256:113d2a3cabe0b130bcb15fb2b786fde29ced3ca3e4ee622a3b20cdf050968bde","by":"ann","spec":null,"labels":{"tier":"gold","team ü":"☃"}}');
-INSERT INTO "events" VALUES(27,10,'science',2,1767225816500000,'ann',1,'{"type":"Suspended","by":"ann"}');
-INSERT INTO "events" VALUES(28,2,'default',4,1767225856500000,'standfast',1,'{"type":"Cancelled","by":"ann","reason":"no longer needed"}');
-INSERT INTO "events" VALUES(29,6,'science',5,1767225856500000,'ann',1,'{"type":"Suspended","by":"ann"}');
-INSERT INTO "events" VALUES(31,8,'science',2,1767225856500000,'ann',1,'{"type":"Suspended","by":"ann"}');
-INSERT INTO "events" VALUES(32,4,'science',2,1767226020500000,'ann',1,'{"type":"LaunchBegun","attempt":{"number":1,"handle":"sf-00000000000000000000000005-1","incarnation":"life-1","begun_at":"2026-01-01T00:07:00.500000Z","sent_at":"2026-01-01T00:07:00.500000Z","resources":{}}}');
-INSERT INTO "events" VALUES(33,6,'science',6,1767226023500000,'ann',1,'{"type":"Resumed","by":"ann"}');
-INSERT INTO "events" VALUES(34,6,'science',7,1767226023500000,'standfast',1,'{"type":"LaunchBegun","attempt":{"number":2,"handle":"sf-00000000000000000000000007-2","incarnation":"life-1","begun_at":"2026-01-01T00:07:03.500000Z","sent_at":"2026-01-01T00:07:03.500000Z","resources":{}}}');
-INSERT INTO "events" VALUES(36,4,'science',3,1767226024000000,'ann',1,'{"type":"Failed","end":{"ending":"failed","failure":{"failure_class":"submission_refused","code":"test.refused","message":"no","retryable":false,"suggestion":"The engine''s own reason is in the evidence."},"evidence":[{"claim":"outcome","verdict":"proven","source":"fake.launch","at":"2026-01-01T00:07:04Z","rank":3,"detail":"refused: no"},{"claim":"gone","verdict":"proven","source":"fake.launch","at":"2026-01-01T00:07:04Z","detail":"it never ran"}]},"because":"one attempt was asked for"}');
-INSERT INTO "events" VALUES(38,11,'default',1,1767226030500000,'standfast',1,'{"type":"Submitted","uid":"job_00000000000000000000000015","namespace":"default","name":"n","request_id":"request-15","digest":"sha256:6c521c11dd110c203fb7e5b0c512a1d89d8a885f3b6a76f9165922da9b87e224","by":"ann","spec":null,"labels":{"team":"blue","team ü":"☃"}}');
-INSERT INTO "events" VALUES(39,11,'default',2,1767226070500000,'standfast',1,'{"type":"LaunchBegun","attempt":{"number":1,"handle":"sf-00000000000000000000000015-1","incarnation":"life-1","begun_at":"2026-01-01T00:07:50.500000Z","sent_at":"2026-01-01T00:07:50.500000Z","resources":{}}}');
-INSERT INTO "events" VALUES(40,11,'default',3,1767226071000000,'ann',1,'{"type":"Started","engine_status":"RUNNING","engine_ref":"run-1","started_at":"2026-01-01T00:07:51Z","source":"fake.look"}');
-INSERT INTO "events" VALUES(41,12,'science',1,1767226111000000,'standfast',1,'{"type":"Submitted","uid":"job_00000000000000000000000016","namespace":"science","name":"nightly-2","request_id":"request-16","digest":"sha256:74194a09b133c25528ddf90cbffdacf2a5960b99b3ac771fdb0555bef8e7ace0","by":"ann","spec":null}');
-INSERT INTO "events" VALUES(42,12,'science',2,1767226114000000,'standfast',1,'{"type":"LaunchBegun","attempt":{"number":1,"handle":"sf-00000000000000000000000016-1","incarnation":"life-1","begun_at":"2026-01-01T00:08:34Z","sent_at":"2026-01-01T00:08:34Z","resources":{}}}');
-INSERT INTO "events" VALUES(43,6,'science',8,1767226114000000,'standfast',1,'{"type":"StopRequested","cause":"cancel","by":"ann","reason":"no longer needed"}');
-INSERT INTO "events" VALUES(44,13,'science',1,1767226117000000,'standfast',1,'{"type":"Submitted","uid":"job_00000000000000000000000017","namespace":"science","name":"nightly-2","request_id":"request-17","digest":"sha256:ed9a261089e11b9d9f1c794eeee710a09619f6f28e7048e4aecbca450ef6a717","by":"ann","spec":null,"labels":{"tier":"gold","team ü":"☃"},"retry_of":"job_00000000000000000000000016"}');
-INSERT INTO "events" VALUES(45,6,'science',9,1767226157000000,'standfast',1,'{"type":"BecameUncertain","doubt":"StopUnconfirmed","message":"the engine does not answer (no answer)","source":"fake.look"}');
-INSERT INTO "events" VALUES(46,11,'default',4,1767226157500000,'ann',1,'{"type":"StopRequested","cause":"deadline","by":"standfast","reason":"ran longer than 30 s"}');
-INSERT INTO "events" VALUES(47,12,'science',3,1767226157500000,'standfast',1,'{"type":"Started","engine_status":"RUNNING","engine_ref":"run-3","source":"fake.look"}');
-INSERT INTO "events" VALUES(48,12,'science',4,1767226160500000,'standfast',1,'{"type":"StopRequested","cause":"cancel","by":"ann","reason":"no longer needed"}');
-INSERT INTO "events" VALUES(49,14,'default',1,1767226160500000,'standfast',1,'{"type":"Submitted","uid":"job_00000000000000000000000018","namespace":"default","name":"n","request_id":"request-18","digest":"sha256:29f5fab871455fd2e62551d3c35e2c36dae8c178d237d48bcc1d5a00f39ff267","by":"ann","spec":null,"labels":{"team":"blue","team ü":"☃"}}');
-INSERT INTO "events" VALUES(50,14,'default',2,1767226163500000,'standfast',1,'{"type":"Cancelled","by":"ann","reason":"no longer needed"}');
-INSERT INTO "events" VALUES(51,11,'default',5,1767226163500000,'ann',1,'{"type":"RetryScheduled","end":{"ending":"failed","failure":{"failure_class":"node_lost","code":"test.node_lost","message":"boom","retryable":true,"suggestion":"Nothing, if it was one machine; look at the host if it repeats."},"engine_status":"ENDED","started_at":"2026-01-01T00:07:51Z","evidence":[{"claim":"outcome","verdict":"proven","source":"fake.exit_status","at":"2026-01-01T00:09:23.500000Z","rank":4,"detail":"failed"},{"claim":"gone","verdict":"proven","source":"fake.processes","at":"2026-01-01T00:09:23.500000Z"}]},"delay_s":4.899,"because":"node_lost is worth another attempt"}');
-INSERT INTO "events" VALUES(52,15,'default',1,1767226166500000,'standfast',1,'{"type":"Submitted","uid":"job_00000000000000000000000019","namespace":"default","name":"nightly-2","request_id":"request-19","digest":"sha256:744ba6913c85c9d7f1cace3ac6a1d4c640218b9ac0c895dec7e65a2ac916aabd","by":"ann","spec":null,"labels":{"tier":"gold"},"retry_of":"job_00000000000000000000000018"}');
-INSERT INTO "events" VALUES(53,16,'default',1,1767226166500000,'standfast',1,'{"type":"Submitted","uid":"job_00000000000000000000000020","namespace":"default","name":"nightly-2","request_id":"request-2","digest":"sha256:ce3f4d57fb8a81dff7d4c838142c4c835427d61947057856c5defd437cc272a4","by":"ann","spec":null,"labels":{"team ü":"☃","tier":"gold"}}');
-INSERT INTO "events" VALUES(54,12,'science',5,1767226206500000,'standfast',1,'{"type":"Succeeded","end":{"ending":"succeeded","engine_status":"ENDED","evidence":[{"claim":"outcome","verdict":"proven","source":"fake.exit_status","at":"2026-01-01T00:10:06.500000Z","rank":4,"detail":"succeeded"},{"claim":"gone","verdict":"proven","source":"fake.processes","at":"2026-01-01T00:10:06.500000Z"}]}}');
-INSERT INTO "events" VALUES(55,6,'science',10,1767226209500000,'standfast',1,'{"type":"Failed","end":{"ending":"failed","failure":{"failure_class":"user_error","code":"test.user_error","message":"boom","retryable":false,"suggestion":"Read the exception in the attempt''s evidence and mend the program."},"engine_status":"ENDED","evidence":[{"claim":"outcome","verdict":"proven","source":"fake.exit_status","at":"2026-01-01T00:10:09.500000Z","rank":4,"detail":"failed"},{"claim":"gone","verdict":"proven","source":"fake.processes","at":"2026-01-01T00:10:09.500000Z"}]},"because":"it failed by itself before the cancel reached it"}');
-INSERT INTO "events" VALUES(56,10,'science',3,1767226210000000,'ann',1,'{"type":"Cancelled","by":"ann","reason":"no longer needed"}');
-INSERT INTO "events" VALUES(57,17,'default',1,1767226213500000,'standfast',1,'{"type":"Submitted","uid":"job_00000000000000000000000021","namespace":"default","name":"nightly-2","request_id":"request-21","digest":"sha256:00ad07a9ba33d1c57f553bf872e73805a821bf30724042a9d431c3cb660abb68","by":"ann","spec":null,"labels":{"team ü":"☃"}}');
+INSERT INTO "events" VALUES(3,2,1,1767225641000000,'standfast',1,'{"type":"Submitted","by":"ann"}');
+INSERT INTO "events" VALUES(4,3,1,1767225641000000,'standfast',1,'{"type":"Submitted","by":"ann"}');
+INSERT INTO "events" VALUES(5,2,2,1767225641500000,'standfast',1,'{"type":"LaunchBegun","number":1,"incarnation":"life-1","resources":{}}');
+INSERT INTO "events" VALUES(7,5,1,1767225681500000,'standfast',1,'{"type":"Submitted","by":"ann"}');
+INSERT INTO "events" VALUES(9,7,1,1767225721500000,'standfast',1,'{"type":"Submitted","by":"ann"}');
+INSERT INTO "events" VALUES(12,2,3,1767225731000000,'standfast',1,'{"type":"RetryScheduled","end":{"ending":"never_ran","failure":{"failure_class":"submission_refused","code":"left_no_trace","message":"sent 1 times, and the engine holds no trace of it","retryable":true,"free":true,"suggestion":"The engine''s own reason is in the evidence."}},"delay_s":4.745,"because":"nothing of it ran, so this try costs nothing"}');
+INSERT INTO "events" VALUES(14,9,1,1767225731000000,'standfast',1,'{"type":"Submitted","by":"ann"}');
+INSERT INTO "events" VALUES(15,10,1,1767225771000000,'standfast',1,'{"type":"Submitted","by":"ann"}');
+INSERT INTO "events" VALUES(16,7,2,1767225771000000,'standfast',1,'{"type":"LaunchBegun","number":1,"incarnation":"life-1","resources":{}}');
+INSERT INTO "events" VALUES(18,3,2,1767225771000000,'ann',1,'{"type":"LaunchBegun","number":1,"incarnation":"life-1","resources":{}}');
+INSERT INTO "events" VALUES(19,7,3,1767225771500000,'ann',1,'{"type":"BecameUncertain","doubt":"SubmitUnanswered","message":"sent, and no answer (no answer): it may be running","source":"fake.look"}');
+INSERT INTO "events" VALUES(20,10,2,1767225772000000,'ann',1,'{"type":"Suspended","by":"ann"}');
+INSERT INTO "events" VALUES(21,7,4,1767225772000000,'standfast',1,'{"type":"RetryScheduled","end":{"ending":"never_ran","failure":{"failure_class":"submission_refused","code":"left_no_trace","message":"sent 1 times, and the engine holds no trace of it","retryable":true,"free":true,"suggestion":"The engine''s own reason is in the evidence."}},"delay_s":1.63,"because":"nothing of it ran, so this try costs nothing"}');
+INSERT INTO "events" VALUES(23,2,4,1767225775500000,'standfast',1,'{"type":"Suspended","by":"ann"}');
+INSERT INTO "events" VALUES(24,3,3,1767225776000000,'ann',1,'{"type":"RetryScheduled","end":{"ending":"never_ran","failure":{"failure_class":"submission_refused","code":"left_no_trace","message":"sent 1 times, and the engine holds no trace of it","retryable":true,"free":true,"suggestion":"The engine''s own reason is in the evidence."}},"delay_s":0.21,"because":"nothing of it ran, so this try costs nothing"}');
+INSERT INTO "events" VALUES(25,11,1,1767225776000000,'standfast',1,'{"type":"Submitted","by":"ann"}');
+INSERT INTO "events" VALUES(27,11,2,1767225816500000,'ann',1,'{"type":"Suspended","by":"ann"}');
+INSERT INTO "events" VALUES(28,3,4,1767225856500000,'standfast',1,'{"type":"Cancelled","by":"ann","reason":"no longer needed"}');
+INSERT INTO "events" VALUES(29,7,5,1767225856500000,'ann',1,'{"type":"Suspended","by":"ann"}');
+INSERT INTO "events" VALUES(31,9,2,1767225856500000,'ann',1,'{"type":"Suspended","by":"ann"}');
+INSERT INTO "events" VALUES(32,5,2,1767226020500000,'ann',1,'{"type":"LaunchBegun","number":1,"incarnation":"life-1","resources":{}}');
+INSERT INTO "events" VALUES(33,7,6,1767226023500000,'ann',1,'{"type":"Resumed","by":"ann"}');
+INSERT INTO "events" VALUES(34,7,7,1767226023500000,'standfast',1,'{"type":"LaunchBegun","number":2,"incarnation":"life-1","resources":{}}');
+INSERT INTO "events" VALUES(36,5,3,1767226024000000,'ann',1,'{"type":"Failed","end":{"ending":"failed","failure":{"failure_class":"submission_refused","code":"test.refused","message":"no","retryable":false,"suggestion":"The engine''s own reason is in the evidence."}},"because":"one attempt was asked for"}');
+INSERT INTO "events" VALUES(38,12,1,1767226030500000,'standfast',1,'{"type":"Submitted","by":"ann"}');
+INSERT INTO "events" VALUES(39,12,2,1767226070500000,'standfast',1,'{"type":"LaunchBegun","number":1,"incarnation":"life-1","resources":{}}');
+INSERT INTO "events" VALUES(40,12,3,1767226071000000,'ann',1,'{"type":"Started","engine_status":"RUNNING","engine_ref":"run-1","started_at":"2026-01-01T00:07:51Z","source":"fake.look"}');
+INSERT INTO "events" VALUES(41,13,1,1767226111000000,'standfast',1,'{"type":"Submitted","by":"ann"}');
+INSERT INTO "events" VALUES(42,13,2,1767226114000000,'standfast',1,'{"type":"LaunchBegun","number":1,"incarnation":"life-1","resources":{}}');
+INSERT INTO "events" VALUES(43,7,8,1767226114000000,'standfast',1,'{"type":"StopRequested","cause":"cancel","by":"ann","reason":"no longer needed"}');
+INSERT INTO "events" VALUES(44,14,1,1767226117000000,'standfast',1,'{"type":"Submitted","by":"ann"}');
+INSERT INTO "events" VALUES(45,7,9,1767226157000000,'standfast',1,'{"type":"BecameUncertain","doubt":"StopUnconfirmed","message":"the engine does not answer (no answer)","source":"fake.look"}');
+INSERT INTO "events" VALUES(46,12,4,1767226157500000,'ann',1,'{"type":"StopRequested","cause":"deadline","by":"standfast","reason":"ran longer than 30 s"}');
+INSERT INTO "events" VALUES(47,13,3,1767226157500000,'standfast',1,'{"type":"Started","engine_status":"RUNNING","engine_ref":"run-3","source":"fake.look"}');
+INSERT INTO "events" VALUES(48,13,4,1767226160500000,'standfast',1,'{"type":"StopRequested","cause":"cancel","by":"ann","reason":"no longer needed"}');
+INSERT INTO "events" VALUES(49,15,1,1767226160500000,'standfast',1,'{"type":"Submitted","by":"ann"}');
+INSERT INTO "events" VALUES(50,15,2,1767226163500000,'standfast',1,'{"type":"Cancelled","by":"ann","reason":"no longer needed"}');
+INSERT INTO "events" VALUES(51,12,5,1767226163500000,'ann',1,'{"type":"RetryScheduled","end":{"ending":"failed","failure":{"failure_class":"node_lost","code":"test.node_lost","message":"boom","retryable":true,"suggestion":"Nothing, if it was one machine; look at the host if it repeats."},"engine_status":"ENDED","started_at":"2026-01-01T00:07:51Z"},"delay_s":4.899,"because":"node_lost is worth another attempt"}');
+INSERT INTO "events" VALUES(52,16,1,1767226166500000,'standfast',1,'{"type":"Submitted","by":"ann"}');
+INSERT INTO "events" VALUES(53,17,1,1767226166500000,'standfast',1,'{"type":"Submitted","by":"ann"}');
+INSERT INTO "events" VALUES(54,13,5,1767226206500000,'standfast',1,'{"type":"Succeeded","end":{"ending":"succeeded","engine_status":"ENDED"}}');
+INSERT INTO "events" VALUES(55,7,10,1767226209500000,'standfast',1,'{"type":"Failed","end":{"ending":"failed","failure":{"failure_class":"user_error","code":"test.user_error","message":"boom","retryable":false,"suggestion":"Read the exception in the attempt''s evidence and mend the program."},"engine_status":"ENDED"},"because":"it failed by itself before the cancel reached it"}');
+INSERT INTO "events" VALUES(56,11,3,1767226210000000,'ann',1,'{"type":"Cancelled","by":"ann","reason":"no longer needed"}');
+INSERT INTO "events" VALUES(57,18,1,1767226213500000,'standfast',1,'{"type":"Submitted","by":"ann"}');
 CREATE TABLE jobs (
-    id             INTEGER PRIMARY KEY,
-    uid            TEXT NOT NULL,
-    namespace      TEXT NOT NULL,
-    request_id     TEXT NOT NULL,
-    name           TEXT NOT NULL,
-    engine         TEXT NOT NULL,
-    queue          TEXT NOT NULL,
-    priority       INTEGER NOT NULL,
-    phase          TEXT NOT NULL,
-    slot           INTEGER NOT NULL,
-    revision       INTEGER NOT NULL CHECK (revision >= 1),
-    attempt        INTEGER NOT NULL CHECK (attempt >= 0),
-    outcome        TEXT,
-    failure_class  TEXT,
-    retry_of       TEXT,
-    created_at     INTEGER NOT NULL,
-    start_at       INTEGER,
-    wake_at        INTEGER,
-    finished_at    INTEGER,
-    version        INTEGER NOT NULL CHECK (version >= 1),
-    document       TEXT NOT NULL,
+    id              INTEGER PRIMARY KEY,
+    uid             TEXT NOT NULL,
+    namespace       TEXT NOT NULL,
+    request_id      TEXT NOT NULL,
+    name            TEXT NOT NULL,
+    engine          TEXT NOT NULL,
+    queue           TEXT NOT NULL,
+    priority        INTEGER NOT NULL,
+    retry_of        TEXT,
+    created_at      INTEGER NOT NULL,
+    start_at        INTEGER,
+    origin_version  INTEGER NOT NULL CHECK (origin_version >= 1),
+    origin          TEXT NOT NULL,
+    phase           TEXT NOT NULL,
+    slot            INTEGER NOT NULL,
+    revision        INTEGER NOT NULL CHECK (revision >= 1),
+    attempt         INTEGER NOT NULL CHECK (attempt >= 0),
+    phase_since     INTEGER NOT NULL,
+    updated_at      INTEGER NOT NULL,
+    wake_at         INTEGER,
+    finished_at     INTEGER,
+    state_version   INTEGER NOT NULL CHECK (state_version >= 1),
+    state           TEXT,
     -- Holds the phase to its list, and the counters' names to the columns.
     FOREIGN KEY (slot, phase, queue, engine, namespace) REFERENCES slots (id, phase, queue, engine, namespace),
-    CHECK ((outcome IS NOT NULL) = (phase = 'succeeded' OR phase = 'failed' OR phase = 'cancelled')),
-    CHECK (outcome IS NULL OR outcome = phase),
-    CHECK ((outcome IS NULL) = (finished_at IS NULL)),
+    CHECK ((finished_at IS NOT NULL) = (phase = 'succeeded' OR phase = 'failed' OR phase = 'cancelled')),
     -- Past the write boundary there is an attempt, and with it a handle.
     CHECK (attempt >= 1 OR phase = 'queued' OR phase = 'suspended' OR phase = 'cancelled'),
     -- Only its start time ever wakes a queued job; `queued` rests on this.
     CHECK (phase <> 'queued' OR wake_at IS NULL OR wake_at IS start_at)
 ) STRICT;
-INSERT INTO "jobs" VALUES(1,'job_00000000000000000000000002','science','request-2','nightly','process','night',-1,'suspended',18,4,1,NULL,'submission_refused',NULL,1767225641000000,NULL,NULL,NULL,1,'{"uid":"job_00000000000000000000000002","namespace":"science","name":"nightly","request_id":"request-2","digest":"sha256:521067a19ffe06cb009cabeb01541b728ef0025a4786e60527afb915b7eb1a45","spec":{"queue":"night","priority":-1,"deadline_s":30.0,"start_deadline_s":20.0,"retry":{"max_attempts":3},"ttl":{"compute_s":5.0}},"created_at":"2026-01-01T00:00:41Z","created_by":"ann","revision":4,"phase":"suspended","phase_since":"2026-01-01T00:02:55.500000Z","updated_at":"2026-01-01T00:02:55.500000Z","labels":{"team ü":"☃"},"attempts":[{"number":1,"handle":"sf-00000000000000000000000002-1","incarnation":"life-1","begun_at":"2026-01-01T00:00:41.500000Z","sent_at":"2026-01-01T00:00:41.500000Z","resources":{},"closed_at":"2026-01-01T00:02:11Z","ending":"never_ran","failure":{"failure_class":"submission_refused","code":"left_no_trace","message":"sent 1 times, and the engine holds no trace of it","retryable":true,"free":true,"suggestion":"The engine''s own reason is in the evidence."},"evidence":[{"claim":"gone","verdict":"proven","source":"fake.look","at":"2026-01-01T00:02:11Z"}]}],"because":"suspended by ann"}');
-INSERT INTO "jobs" VALUES(2,'job_00000000000000000000000003','default','request-3','nightly-2','process','night',5,'cancelled',21,4,1,'cancelled','submission_refused',NULL,1767225641000000,NULL,1767225866500000,1767225856500000,1,'{"uid":"job_00000000000000000000000003","namespace":"default","name":"nightly-2","request_id":"request-3","digest":"sha256:d2a90186f25f1accc4c6ef041266f468c2329a14669d2dff0c643c0c71a4ea80","spec":{"queue":"night","priority":5,"deadline_s":30.0,"retry":{"max_attempts":2},"ttl":{"logs_s":10.0}},"created_at":"2026-01-01T00:00:41Z","created_by":"ann","revision":4,"phase":"cancelled","phase_since":"2026-01-01T00:04:16.500000Z","updated_at":"2026-01-01T00:04:16.500000Z","attempts":[{"number":1,"handle":"sf-00000000000000000000000003-1","incarnation":"life-1","begun_at":"2026-01-01T00:02:51Z","sent_at":"2026-01-01T00:02:51Z","resources":{},"closed_at":"2026-01-01T00:02:56Z","ending":"never_ran","failure":{"failure_class":"submission_refused","code":"left_no_trace","message":"sent 1 times, and the engine holds no trace of it","retryable":true,"free":true,"suggestion":"The engine''s own reason is in the evidence."},"evidence":[{"claim":"gone","verdict":"proven","source":"fake.look","at":"2026-01-01T00:02:56Z"}]}],"because":"cancelled by ann: no longer needed","outcome":"cancelled","finished_at":"2026-01-01T00:04:16.500000Z","wake_at":"2026-01-01T00:04:26.500000Z"}');
-INSERT INTO "jobs" VALUES(4,'job_00000000000000000000000005','science','request-5','nightly-2','fake','night',-1,'failed',26,3,1,'failed','submission_refused',NULL,1767225681500000,NULL,1767226029000000,1767226024000000,1,'{"uid":"job_00000000000000000000000005","namespace":"science","name":"nightly-2","request_id":"request-5","digest":"sha256:58f7e674b0377d40ad7ec2b8d5526bff5c27fbabcc4a84e80113ecba1658afd2","spec":{"engine":"fake","queue":"night","priority":-1,"deadline_s":30.0,"retry":{},"ttl":{"compute_s":5.0}},"created_at":"2026-01-01T00:01:21.500000Z","created_by":"ann","revision":3,"phase":"failed","phase_since":"2026-01-01T00:07:04Z","updated_at":"2026-01-01T00:07:04Z","labels":{"team ü":"☃","tier":"gold"},"attempts":[{"number":1,"handle":"sf-00000000000000000000000005-1","incarnation":"life-1","begun_at":"2026-01-01T00:07:00.500000Z","sent_at":"2026-01-01T00:07:00.500000Z","resources":{},"closed_at":"2026-01-01T00:07:04Z","ending":"failed","failure":{"failure_class":"submission_refused","code":"test.refused","message":"no","retryable":false,"suggestion":"The engine''s own reason is in the evidence."},"evidence":[{"claim":"outcome","verdict":"proven","source":"fake.launch","at":"2026-01-01T00:07:04Z","rank":3,"detail":"refused: no"},{"claim":"gone","verdict":"proven","source":"fake.launch","at":"2026-01-01T00:07:04Z","detail":"it never ran"}]}],"because":"one attempt was asked for","outcome":"failed","finished_at":"2026-01-01T00:07:04Z","wake_at":"2026-01-01T00:07:09Z"}');
-INSERT INTO "jobs" VALUES(6,'job_00000000000000000000000007','science','request-7','n','process','default',5,'failed',38,10,2,'failed','user_error','job_00000000000000000000000004',1767225721500000,1767225741500000,1767226219500000,1767226209500000,1,'{"uid":"job_00000000000000000000000007","namespace":"science","name":"n","request_id":"request-7","digest":"sha256:6738b76467bcf8924c980ef0eebf5d33615a05a420d3afa5c7fb6651b5f8d726","spec":{"priority":5,"start_at":"2026-01-01T00:02:21.500000Z","deadline_s":30.0,"start_deadline_s":20.0,"retry":{"max_attempts":3},"ttl":{"logs_s":10.0}},"created_at":"2026-01-01T00:02:01.500000Z","created_by":"ann","revision":10,"phase":"failed","phase_since":"2026-01-01T00:10:09.500000Z","updated_at":"2026-01-01T00:10:09.500000Z","labels":{"team":"blue"},"retry_of":"job_00000000000000000000000004","attempts":[{"number":1,"handle":"sf-00000000000000000000000007-1","incarnation":"life-1","begun_at":"2026-01-01T00:02:51Z","sent_at":"2026-01-01T00:02:51Z","resources":{},"closed_at":"2026-01-01T00:02:52Z","ending":"never_ran","failure":{"failure_class":"submission_refused","code":"left_no_trace","message":"sent 1 times, and the engine holds no trace of it","retryable":true,"free":true,"suggestion":"The engine''s own reason is in the evidence."},"evidence":[{"claim":"gone","verdict":"proven","source":"fake.look","at":"2026-01-01T00:02:52Z"}]},{"number":2,"handle":"sf-00000000000000000000000007-2","incarnation":"life-1","begun_at":"2026-01-01T00:07:03.500000Z","sent_at":"2026-01-01T00:07:03.500000Z","resources":{},"closed_at":"2026-01-01T00:10:09.500000Z","engine_status":"ENDED","stop":{"cause":"cancel","asked_at":"2026-01-01T00:08:34Z","by":"ann","reason":"no longer needed"},"ending":"failed","failure":{"failure_class":"user_error","code":"test.user_error","message":"boom","retryable":false,"suggestion":"Read the exception in the attempt''s evidence and mend the program."},"evidence":[{"claim":"outcome","verdict":"proven","source":"fake.exit_status","at":"2026-01-01T00:10:09.500000Z","rank":4,"detail":"failed"},{"claim":"gone","verdict":"proven","source":"fake.processes","at":"2026-01-01T00:10:09.500000Z"}]}],"because":"it failed by itself before the cancel reached it","outcome":"failed","finished_at":"2026-01-01T00:10:09.500000Z","wake_at":"2026-01-01T00:10:19.500000Z"}');
-INSERT INTO "jobs" VALUES(8,'job_00000000000000000000000009','science','request-9','backfill','process','night',5,'suspended',18,2,0,NULL,NULL,NULL,1767225731000000,NULL,NULL,NULL,1,'{"uid":"job_00000000000000000000000009","namespace":"science","name":"backfill","request_id":"request-9","digest":"sha256:99b277823c84f4442734635a25c6d66467e8551b2fe103aec6fedc63657f8029","spec":{"queue":"night","priority":5,"start_deadline_s":20.0,"retry":{},"ttl":{}},"created_at":"2026-01-01T00:02:11Z","created_by":"ann","revision":2,"phase":"suspended","phase_since":"2026-01-01T00:04:16.500000Z","updated_at":"2026-01-01T00:04:16.500000Z","labels":{"tier":"gold"},"because":"suspended by ann"}');
-INSERT INTO "jobs" VALUES(9,'job_00000000000000000000000010','default','request-10','backfill','process','default',5,'suspended',15,2,0,NULL,NULL,NULL,1767225771000000,NULL,NULL,NULL,1,'{"uid":"job_00000000000000000000000010","namespace":"default","name":"backfill","request_id":"request-10","digest":"sha256:22ff590aca910728dc2e9fe257b28d50a086443ef8840768b9d15c40f4cd98b9","spec":{"priority":5,"start_deadline_s":20.0,"retry":{},"ttl":{"compute_s":5.0,"logs_s":10.0}},"created_at":"2026-01-01T00:02:51Z","created_by":"ann","revision":2,"phase":"suspended","phase_since":"2026-01-01T00:02:52Z","updated_at":"2026-01-01T00:02:52Z","because":"suspended by ann"}');
-INSERT INTO "jobs" VALUES(10,'job_00000000000000000000000012','science','request-12','nightly-2','fake','night',0,'cancelled',12,3,0,'cancelled',NULL,NULL,1767225776000000,1767225796000000,NULL,1767226210000000,1,'{"uid":"job_00000000000000000000000012","namespace":"science","name":"nightly-2","request_id":"request-12","digest":"sha256:113d2a3cabe0b130bcb15fb2b786fde29ced3ca3e4ee622a3b20cdf050968bde","spec":{"engine":"fake","queue":"night","start_at":"2026-01-01T00:03:16Z","retry":{"max_attempts":2},"ttl":{"compute_s":5.0,"logs_s":10.0}},"created_at":"2026-01-01T00:02:56Z","created_by":"ann","revision":3,"phase":"cancelled","phase_since":"2026-01-01T00:10:10Z","updated_at":"2026-01-01T00:10:10Z","labels":{"tier":"gold","team ü":"☃"},"because":"cancelled by ann: no longer needed","outcome":"cancelled","finished_at":"2026-01-01T00:10:10Z"}');
-INSERT INTO "jobs" VALUES(11,'job_00000000000000000000000015','default','request-15','n','fake','default',-1,'backing_off',36,5,1,NULL,'node_lost',NULL,1767226030500000,NULL,1767226168399000,NULL,1,'{"uid":"job_00000000000000000000000015","namespace":"default","name":"n","request_id":"request-15","digest":"sha256:6c521c11dd110c203fb7e5b0c512a1d89d8a885f3b6a76f9165922da9b87e224","spec":{"engine":"fake","priority":-1,"deadline_s":30.0,"retry":{"max_attempts":2},"ttl":{}},"created_at":"2026-01-01T00:07:10.500000Z","created_by":"ann","revision":5,"phase":"backing_off","phase_since":"2026-01-01T00:09:23.500000Z","updated_at":"2026-01-01T00:09:23.500000Z","labels":{"team":"blue","team ü":"☃"},"attempts":[{"number":1,"handle":"sf-00000000000000000000000015-1","incarnation":"life-1","begun_at":"2026-01-01T00:07:50.500000Z","sent_at":"2026-01-01T00:07:50.500000Z","resources":{},"seen_at":"2026-01-01T00:07:51Z","started_at":"2026-01-01T00:07:51Z","closed_at":"2026-01-01T00:09:23.500000Z","engine_status":"ENDED","engine_ref":"run-1","stop":{"cause":"deadline","asked_at":"2026-01-01T00:09:17.500000Z","by":"standfast","reason":"ran longer than 30 s"},"ending":"failed","failure":{"failure_class":"node_lost","code":"test.node_lost","message":"boom","retryable":true,"suggestion":"Nothing, if it was one machine; look at the host if it repeats."},"evidence":[{"claim":"outcome","verdict":"proven","source":"fake.exit_status","at":"2026-01-01T00:09:23.500000Z","rank":4,"detail":"failed"},{"claim":"gone","verdict":"proven","source":"fake.processes","at":"2026-01-01T00:09:23.500000Z"}]}],"backoff_s":4.899,"because":"node_lost is worth another attempt","wake_at":"2026-01-01T00:09:28.399000Z"}');
-INSERT INTO "jobs" VALUES(12,'job_00000000000000000000000016','science','request-16','nightly-2','fake','default',0,'succeeded',37,5,1,'succeeded',NULL,NULL,1767226111000000,NULL,NULL,1767226206500000,1,'{"uid":"job_00000000000000000000000016","namespace":"science","name":"nightly-2","request_id":"request-16","digest":"sha256:74194a09b133c25528ddf90cbffdacf2a5960b99b3ac771fdb0555bef8e7ace0","spec":{"engine":"fake","deadline_s":30.0,"start_deadline_s":20.0,"retry":{},"ttl":{}},"created_at":"2026-01-01T00:08:31Z","created_by":"ann","revision":5,"phase":"succeeded","phase_since":"2026-01-01T00:10:06.500000Z","updated_at":"2026-01-01T00:10:06.500000Z","attempts":[{"number":1,"handle":"sf-00000000000000000000000016-1","incarnation":"life-1","begun_at":"2026-01-01T00:08:34Z","sent_at":"2026-01-01T00:08:34Z","resources":{},"seen_at":"2026-01-01T00:09:17.500000Z","closed_at":"2026-01-01T00:10:06.500000Z","engine_status":"ENDED","engine_ref":"run-3","stop":{"cause":"cancel","asked_at":"2026-01-01T00:09:20.500000Z","by":"ann","reason":"no longer needed"},"ending":"succeeded","evidence":[{"claim":"outcome","verdict":"proven","source":"fake.exit_status","at":"2026-01-01T00:10:06.500000Z","rank":4,"detail":"succeeded"},{"claim":"gone","verdict":"proven","source":"fake.processes","at":"2026-01-01T00:10:06.500000Z"}]}],"outcome":"succeeded","finished_at":"2026-01-01T00:10:06.500000Z"}');
-INSERT INTO "jobs" VALUES(13,'job_00000000000000000000000017','science','request-17','nightly-2','process','default',-1,'queued',6,1,0,NULL,NULL,'job_00000000000000000000000016',1767226117000000,NULL,NULL,NULL,1,'{"uid":"job_00000000000000000000000017","namespace":"science","name":"nightly-2","request_id":"request-17","digest":"sha256:ed9a261089e11b9d9f1c794eeee710a09619f6f28e7048e4aecbca450ef6a717","spec":{"priority":-1,"deadline_s":30.0,"retry":{"max_attempts":3},"ttl":{"logs_s":10.0}},"created_at":"2026-01-01T00:08:37Z","created_by":"ann","revision":1,"phase":"queued","phase_since":"2026-01-01T00:08:37Z","updated_at":"2026-01-01T00:08:37Z","labels":{"tier":"gold","team ü":"☃"},"retry_of":"job_00000000000000000000000016"}');
-INSERT INTO "jobs" VALUES(14,'job_00000000000000000000000018','default','request-18','n','fake','night',0,'cancelled',35,2,0,'cancelled',NULL,NULL,1767226160500000,NULL,NULL,1767226163500000,1,'{"uid":"job_00000000000000000000000018","namespace":"default","name":"n","request_id":"request-18","digest":"sha256:29f5fab871455fd2e62551d3c35e2c36dae8c178d237d48bcc1d5a00f39ff267","spec":{"engine":"fake","queue":"night","retry":{"max_attempts":2},"ttl":{"compute_s":5.0}},"created_at":"2026-01-01T00:09:20.500000Z","created_by":"ann","revision":2,"phase":"cancelled","phase_since":"2026-01-01T00:09:23.500000Z","updated_at":"2026-01-01T00:09:23.500000Z","labels":{"team":"blue","team ü":"☃"},"because":"cancelled by ann: no longer needed","outcome":"cancelled","finished_at":"2026-01-01T00:09:23.500000Z"}');
-INSERT INTO "jobs" VALUES(15,'job_00000000000000000000000019','default','request-19','nightly-2','fake','default',5,'queued',9,1,0,NULL,NULL,'job_00000000000000000000000018',1767226166500000,NULL,NULL,NULL,1,'{"uid":"job_00000000000000000000000019","namespace":"default","name":"nightly-2","request_id":"request-19","digest":"sha256:744ba6913c85c9d7f1cace3ac6a1d4c640218b9ac0c895dec7e65a2ac916aabd","spec":{"engine":"fake","priority":5,"start_deadline_s":20.0,"retry":{},"ttl":{}},"created_at":"2026-01-01T00:09:26.500000Z","created_by":"ann","revision":1,"phase":"queued","phase_since":"2026-01-01T00:09:26.500000Z","updated_at":"2026-01-01T00:09:26.500000Z","labels":{"tier":"gold"},"retry_of":"job_00000000000000000000000018"}');
-INSERT INTO "jobs" VALUES(16,'job_00000000000000000000000020','default','request-2','nightly-2','process','default',0,'queued',10,1,0,NULL,NULL,NULL,1767226166500000,NULL,NULL,NULL,1,'{"uid":"job_00000000000000000000000020","namespace":"default","name":"nightly-2","request_id":"request-2","digest":"sha256:ce3f4d57fb8a81dff7d4c838142c4c835427d61947057856c5defd437cc272a4","spec":{"start_deadline_s":20.0,"retry":{"max_attempts":2},"ttl":{"compute_s":5.0,"logs_s":10.0}},"created_at":"2026-01-01T00:09:26.500000Z","created_by":"ann","revision":1,"phase":"queued","phase_since":"2026-01-01T00:09:26.500000Z","updated_at":"2026-01-01T00:09:26.500000Z","labels":{"team ü":"☃","tier":"gold"}}');
-INSERT INTO "jobs" VALUES(17,'job_00000000000000000000000021','default','request-21','nightly-2','fake','default',-1,'queued',9,1,0,NULL,NULL,NULL,1767226213500000,1767226233500000,1767226233500000,NULL,1,'{"uid":"job_00000000000000000000000021","namespace":"default","name":"nightly-2","request_id":"request-21","digest":"sha256:00ad07a9ba33d1c57f553bf872e73805a821bf30724042a9d431c3cb660abb68","spec":{"engine":"fake","priority":-1,"start_at":"2026-01-01T00:10:33.500000Z","deadline_s":30.0,"retry":{"max_attempts":3},"ttl":{"compute_s":5.0}},"created_at":"2026-01-01T00:10:13.500000Z","created_by":"ann","revision":1,"phase":"queued","phase_since":"2026-01-01T00:10:13.500000Z","updated_at":"2026-01-01T00:10:13.500000Z","labels":{"team ü":"☃"},"wake_at":"2026-01-01T00:10:33.500000Z"}');
+INSERT INTO "jobs" VALUES(2,'job_00000000000000000000000002','science','request-2','nightly','process','night',-1,NULL,1767225641000000,NULL,1,'{"digest":"sha256:521067a19ffe06cb009cabeb01541b728ef0025a4786e60527afb915b7eb1a45","spec":{"queue":"night","priority":-1,"deadline_s":30.0,"start_deadline_s":20.0,"retry":{"max_attempts":3},"ttl":{"compute_s":5.0}},"created_by":"ann","labels":{"team ü":"☃"}}','suspended',18,4,1,1767225775500000,1767225775500000,NULL,NULL,1,'{"because":"suspended by ann"}');
+INSERT INTO "jobs" VALUES(3,'job_00000000000000000000000003','default','request-3','nightly-2','process','night',5,NULL,1767225641000000,NULL,1,'{"digest":"sha256:d2a90186f25f1accc4c6ef041266f468c2329a14669d2dff0c643c0c71a4ea80","spec":{"queue":"night","priority":5,"deadline_s":30.0,"retry":{"max_attempts":2},"ttl":{"logs_s":10.0}},"created_by":"ann"}','cancelled',21,4,1,1767225856500000,1767225856500000,1767225866500000,1767225856500000,1,'{"because":"cancelled by ann: no longer needed"}');
+INSERT INTO "jobs" VALUES(5,'job_00000000000000000000000005','science','request-5','nightly-2','fake','night',-1,NULL,1767225681500000,NULL,1,'{"digest":"sha256:58f7e674b0377d40ad7ec2b8d5526bff5c27fbabcc4a84e80113ecba1658afd2","spec":{"engine":"fake","queue":"night","priority":-1,"deadline_s":30.0,"retry":{},"ttl":{"compute_s":5.0}},"created_by":"ann","labels":{"team ü":"☃","tier":"gold"}}','failed',26,3,1,1767226024000000,1767226024000000,1767226029000000,1767226024000000,1,'{"because":"one attempt was asked for"}');
+INSERT INTO "jobs" VALUES(7,'job_00000000000000000000000007','science','request-7','n','process','default',5,'job_00000000000000000000000004',1767225721500000,1767225741500000,1,'{"digest":"sha256:6738b76467bcf8924c980ef0eebf5d33615a05a420d3afa5c7fb6651b5f8d726","spec":{"priority":5,"start_at":"2026-01-01T00:02:21.500000Z","deadline_s":30.0,"start_deadline_s":20.0,"retry":{"max_attempts":3},"ttl":{"logs_s":10.0}},"created_by":"ann","labels":{"team":"blue"}}','failed',38,10,2,1767226209500000,1767226209500000,1767226219500000,1767226209500000,1,'{"because":"it failed by itself before the cancel reached it"}');
+INSERT INTO "jobs" VALUES(9,'job_00000000000000000000000009','science','request-9','backfill','process','night',5,NULL,1767225731000000,NULL,1,'{"digest":"sha256:99b277823c84f4442734635a25c6d66467e8551b2fe103aec6fedc63657f8029","spec":{"queue":"night","priority":5,"start_deadline_s":20.0,"retry":{},"ttl":{}},"created_by":"ann","labels":{"tier":"gold"}}','suspended',18,2,0,1767225856500000,1767225856500000,NULL,NULL,1,'{"because":"suspended by ann"}');
+INSERT INTO "jobs" VALUES(10,'job_00000000000000000000000010','default','request-10','backfill','process','default',5,NULL,1767225771000000,NULL,1,'{"digest":"sha256:22ff590aca910728dc2e9fe257b28d50a086443ef8840768b9d15c40f4cd98b9","spec":{"priority":5,"start_deadline_s":20.0,"retry":{},"ttl":{"compute_s":5.0,"logs_s":10.0}},"created_by":"ann"}','suspended',15,2,0,1767225772000000,1767225772000000,NULL,NULL,1,'{"because":"suspended by ann"}');
+INSERT INTO "jobs" VALUES(11,'job_00000000000000000000000012','science','request-12','nightly-2','fake','night',0,NULL,1767225776000000,1767225796000000,1,'{"digest":"sha256:113d2a3cabe0b130bcb15fb2b786fde29ced3ca3e4ee622a3b20cdf050968bde","spec":{"engine":"fake","queue":"night","start_at":"2026-01-01T00:03:16Z","retry":{"max_attempts":2},"ttl":{"compute_s":5.0,"logs_s":10.0}},"created_by":"ann","labels":{"tier":"gold","team ü":"☃"}}','cancelled',12,3,0,1767226210000000,1767226210000000,NULL,1767226210000000,1,'{"because":"cancelled by ann: no longer needed"}');
+INSERT INTO "jobs" VALUES(12,'job_00000000000000000000000015','default','request-15','n','fake','default',-1,NULL,1767226030500000,NULL,1,'{"digest":"sha256:6c521c11dd110c203fb7e5b0c512a1d89d8a885f3b6a76f9165922da9b87e224","spec":{"engine":"fake","priority":-1,"deadline_s":30.0,"retry":{"max_attempts":2},"ttl":{}},"created_by":"ann","labels":{"team":"blue","team ü":"☃"}}','backing_off',36,5,1,1767226163500000,1767226163500000,1767226168399000,NULL,1,'{"backoff_s":4.899,"because":"node_lost is worth another attempt"}');
+INSERT INTO "jobs" VALUES(13,'job_00000000000000000000000016','science','request-16','nightly-2','fake','default',0,NULL,1767226111000000,NULL,1,'{"digest":"sha256:74194a09b133c25528ddf90cbffdacf2a5960b99b3ac771fdb0555bef8e7ace0","spec":{"engine":"fake","deadline_s":30.0,"start_deadline_s":20.0,"retry":{},"ttl":{}},"created_by":"ann"}','succeeded',37,5,1,1767226206500000,1767226206500000,NULL,1767226206500000,1,NULL);
+INSERT INTO "jobs" VALUES(14,'job_00000000000000000000000017','science','request-17','nightly-2','process','default',-1,'job_00000000000000000000000016',1767226117000000,NULL,1,'{"digest":"sha256:ed9a261089e11b9d9f1c794eeee710a09619f6f28e7048e4aecbca450ef6a717","spec":{"priority":-1,"deadline_s":30.0,"retry":{"max_attempts":3},"ttl":{"logs_s":10.0}},"created_by":"ann","labels":{"tier":"gold","team ü":"☃"}}','queued',6,1,0,1767226117000000,1767226117000000,NULL,NULL,1,NULL);
+INSERT INTO "jobs" VALUES(15,'job_00000000000000000000000018','default','request-18','n','fake','night',0,NULL,1767226160500000,NULL,1,'{"digest":"sha256:29f5fab871455fd2e62551d3c35e2c36dae8c178d237d48bcc1d5a00f39ff267","spec":{"engine":"fake","queue":"night","retry":{"max_attempts":2},"ttl":{"compute_s":5.0}},"created_by":"ann","labels":{"team":"blue","team ü":"☃"}}','cancelled',35,2,0,1767226163500000,1767226163500000,NULL,1767226163500000,1,'{"because":"cancelled by ann: no longer needed"}');
+INSERT INTO "jobs" VALUES(16,'job_00000000000000000000000019','default','request-19','nightly-2','fake','default',5,'job_00000000000000000000000018',1767226166500000,NULL,1,'{"digest":"sha256:744ba6913c85c9d7f1cace3ac6a1d4c640218b9ac0c895dec7e65a2ac916aabd","spec":{"engine":"fake","priority":5,"start_deadline_s":20.0,"retry":{},"ttl":{}},"created_by":"ann","labels":{"tier":"gold"}}','queued',9,1,0,1767226166500000,1767226166500000,NULL,NULL,1,NULL);
+INSERT INTO "jobs" VALUES(17,'job_00000000000000000000000020','default','request-2','nightly-2','process','default',0,NULL,1767226166500000,NULL,1,'{"digest":"sha256:ce3f4d57fb8a81dff7d4c838142c4c835427d61947057856c5defd437cc272a4","spec":{"start_deadline_s":20.0,"retry":{"max_attempts":2},"ttl":{"compute_s":5.0,"logs_s":10.0}},"created_by":"ann","labels":{"team ü":"☃","tier":"gold"}}','queued',10,1,0,1767226166500000,1767226166500000,NULL,NULL,1,NULL);
+INSERT INTO "jobs" VALUES(18,'job_00000000000000000000000021','default','request-21','nightly-2','fake','default',-1,NULL,1767226213500000,1767226233500000,1,'{"digest":"sha256:00ad07a9ba33d1c57f553bf872e73805a821bf30724042a9d431c3cb660abb68","spec":{"engine":"fake","priority":-1,"start_at":"2026-01-01T00:10:33.500000Z","deadline_s":30.0,"retry":{"max_attempts":3},"ttl":{"compute_s":5.0}},"created_by":"ann","labels":{"team ü":"☃"}}','queued',9,1,0,1767226213500000,1767226213500000,1767226233500000,NULL,1,NULL);
 CREATE TABLE labels (
     key    TEXT NOT NULL,
     value  TEXT NOT NULL,
-    uid    TEXT NOT NULL,
-    PRIMARY KEY (key, value, uid)
+    job    INTEGER NOT NULL,
+    PRIMARY KEY (key, value, job)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO "labels" VALUES('team','blue','job_00000000000000000000000007');
-INSERT INTO "labels" VALUES('team','blue','job_00000000000000000000000015');
-INSERT INTO "labels" VALUES('team','blue','job_00000000000000000000000018');
-INSERT INTO "labels" VALUES('team ü','☃','job_00000000000000000000000002');
-INSERT INTO "labels" VALUES('team ü','☃','job_00000000000000000000000005');
-INSERT INTO "labels" VALUES('team ü','☃','job_00000000000000000000000012');
-INSERT INTO "labels" VALUES('team ü','☃','job_00000000000000000000000015');
-INSERT INTO "labels" VALUES('team ü','☃','job_00000000000000000000000017');
-INSERT INTO "labels" VALUES('team ü','☃','job_00000000000000000000000018');
-INSERT INTO "labels" VALUES('team ü','☃','job_00000000000000000000000020');
-INSERT INTO "labels" VALUES('team ü','☃','job_00000000000000000000000021');
-INSERT INTO "labels" VALUES('tier','gold','job_00000000000000000000000005');
-INSERT INTO "labels" VALUES('tier','gold','job_00000000000000000000000009');
-INSERT INTO "labels" VALUES('tier','gold','job_00000000000000000000000012');
-INSERT INTO "labels" VALUES('tier','gold','job_00000000000000000000000017');
-INSERT INTO "labels" VALUES('tier','gold','job_00000000000000000000000019');
-INSERT INTO "labels" VALUES('tier','gold','job_00000000000000000000000020');
+INSERT INTO "labels" VALUES('team','blue',7);
+INSERT INTO "labels" VALUES('team','blue',12);
+INSERT INTO "labels" VALUES('team','blue',15);
+INSERT INTO "labels" VALUES('team ü','☃',2);
+INSERT INTO "labels" VALUES('team ü','☃',5);
+INSERT INTO "labels" VALUES('team ü','☃',11);
+INSERT INTO "labels" VALUES('team ü','☃',12);
+INSERT INTO "labels" VALUES('team ü','☃',14);
+INSERT INTO "labels" VALUES('team ü','☃',15);
+INSERT INTO "labels" VALUES('team ü','☃',17);
+INSERT INTO "labels" VALUES('team ü','☃',18);
+INSERT INTO "labels" VALUES('tier','gold',5);
+INSERT INTO "labels" VALUES('tier','gold',9);
+INSERT INTO "labels" VALUES('tier','gold',11);
+INSERT INTO "labels" VALUES('tier','gold',14);
+INSERT INTO "labels" VALUES('tier','gold',16);
+INSERT INTO "labels" VALUES('tier','gold',17);
 CREATE TABLE slots (
     id         INTEGER PRIMARY KEY,
     namespace  TEXT NOT NULL,
@@ -210,25 +211,23 @@ CREATE UNIQUE INDEX slots_by_name ON slots (namespace, engine, queue, phase);
 CREATE UNIQUE INDEX slots_whole ON slots (id, phase, queue, engine, namespace);
 CREATE UNIQUE INDEX jobs_by_uid ON jobs (uid);
 CREATE UNIQUE INDEX jobs_by_request ON jobs (namespace, request_id);
-CREATE INDEX jobs_by_slot ON jobs (slot, uid);
-CREATE INDEX jobs_by_name ON jobs (name, uid);
-CREATE INDEX jobs_by_creation ON jobs (created_at);
-CREATE INDEX jobs_by_origin ON jobs (retry_of, uid) WHERE retry_of IS NOT NULL;
+CREATE INDEX jobs_by_slot ON jobs (slot);
+CREATE INDEX jobs_by_name ON jobs (name);
+CREATE INDEX jobs_by_origin ON jobs (retry_of) WHERE retry_of IS NOT NULL;
 CREATE INDEX jobs_by_wake ON jobs (wake_at, uid) WHERE wake_at IS NOT NULL;
 CREATE INDEX jobs_ready ON jobs (engine, queue, priority DESC, uid) WHERE phase = 'queued' AND wake_at IS NULL;
 CREATE INDEX jobs_scheduled ON jobs (engine, queue, wake_at) WHERE phase = 'queued' AND wake_at IS NOT NULL;
 CREATE TRIGGER jobs_stay_final BEFORE UPDATE OF phase ON jobs
-WHEN old.outcome IS NOT NULL AND new.phase <> old.phase
+WHEN old.finished_at IS NOT NULL AND new.phase <> old.phase
 BEGIN
     SELECT raise(ABORT, 'a finished job keeps its phase');
 END;
 CREATE TRIGGER jobs_end_before_they_go BEFORE DELETE ON jobs
-WHEN old.outcome IS NULL
+WHEN old.finished_at IS NULL
 BEGIN
     SELECT raise(ABORT, 'an unfinished job is not removed');
 END;
 CREATE INDEX events_by_job ON events (job);
-CREATE INDEX events_by_namespace ON events (namespace);
 CREATE TRIGGER events_are_not_rewritten BEFORE UPDATE ON events
 BEGIN
     SELECT raise(ABORT, 'events are append-only');
