@@ -15,7 +15,6 @@ from ipaddress import ip_address
 from urllib.parse import parse_qsl
 
 import structlog
-from prometheus_client import Histogram
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -27,6 +26,7 @@ from standfast.api.patience import Patience
 from standfast.api.problems import invalid_query, to_response
 from standfast.api.route import Desk, Route
 from standfast.core.errors import Forbidden, StandfastError, Unavailable
+from standfast.runtime.timings import Timer, Timings
 
 log = structlog.get_logger(__name__)
 
@@ -48,14 +48,13 @@ class Door:
         self._tokens = tokens
         self._buckets = buckets
         self._patience = Patience()
-        self._times = Histogram(
+        self._times = Timings(
             "standfast_request_seconds",
             "Time of one request to its answer, by route and status.",
             ("method", "path", "status"),
-            buckets=_SECONDS,
-            registry=desk.metrics.registry,
+            _SECONDS,
         )
-        self._timers: dict[tuple[str, str, int], Histogram] = {}
+        desk.metrics.register(self._times)
 
     def at(self, routes: Sequence[Route]) -> ASGIApp:
         """
@@ -63,16 +62,17 @@ class Door:
         """
         return _Endpoint(self, routes)
 
-    async def answer(self, route: Route, request: Request, once: frozenset[str], many: frozenset[str]) -> Response:
+    async def answer(self, entry: _Entry, request: Request) -> Response:
         """
-        The handler's answer, or the problem document of what went wrong. once, many: its query parameters.
+        The handler's answer, or the problem document of what went wrong.
         """
+        route = entry.route
         began = time.perf_counter()
         task = self._patience.begin(began, ANSWER_S)
         try:
             caller = self._caller(request, route.role)
             if request.scope["query_string"]:
-                _check_query(request, once, many)
+                _check_query(request, entry)
             response = await route.handler(self._desk, request, caller)
         except StandfastError as error:
             response = self._refused(request, error)
@@ -85,7 +85,7 @@ class Door:
             response = Response(status_code=_GONE_AWAY)
         finally:
             self._patience.end(task)
-        self._measure(route, response.status_code, time.perf_counter() - began)
+        self._measure(entry, response.status_code, time.perf_counter() - began)
         return response
 
     def fault(self, request: Request, error: Exception) -> Response:
@@ -112,11 +112,10 @@ class Door:
             )
         return response
 
-    def _measure(self, route: Route, status: int, seconds: float) -> None:
-        key = (route.method, route.path, status)
-        timer = self._timers.get(key)
+    def _measure(self, entry: _Entry, status: int, seconds: float) -> None:
+        timer = entry.timers.get(status)
         if timer is None:
-            timer = self._timers[key] = self._times.labels(*key)
+            timer = entry.timers[status] = self._times.of(entry.route.method, entry.route.path, str(status))
         timer.observe(seconds)
 
     def _caller(self, request: Request, needed: Role | None) -> Caller:
@@ -149,6 +148,18 @@ def _address(request: Request) -> str:
     return request.client.host if request.client else LOCAL
 
 
+class _Entry:
+    """
+    What is kept ready of one route: its query parameters, and its timers by status.
+    """
+
+    def __init__(self, route: Route) -> None:
+        self.route = route
+        self.once = frozenset(param.name for param in route.params if not param.many)
+        self.many = frozenset(param.name for param in route.params if param.many)
+        self.timers: dict[int, Timer] = {}
+
+
 class _Endpoint:
     """
     The routes of one path as an ASGI application: the router hands over scope and channels as they are.
@@ -156,23 +167,15 @@ class _Endpoint:
 
     def __init__(self, door: Door, routes: Sequence[Route]) -> None:
         self._door = door
-        self._routes = {
-            route.method: (
-                route,
-                frozenset(param.name for param in route.params if not param.many),
-                frozenset(param.name for param in route.params if param.many),
-            )
-            for route in routes
-        }
-        if "GET" in self._routes:
-            self._routes["HEAD"] = self._routes["GET"]
+        self._entries = {route.method: _Entry(route) for route in routes}
+        if "GET" in self._entries:
+            self._entries["HEAD"] = self._entries["GET"]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        route, once, many = self._routes[scope["method"]]
         request = Request(scope, receive, send)
         response: Response | None = None
         try:
-            response = await self._door.answer(route, request, once, many)
+            response = await self._door.answer(self._entries[scope["method"]], request)
             await response(scope, receive, send)
         except Exception as error:
             told = self._door.fault(request, error)
@@ -182,15 +185,15 @@ class _Endpoint:
             raise
 
 
-def _check_query(request: Request, once: frozenset[str], many: frozenset[str]) -> None:
+def _check_query(request: Request, entry: _Entry) -> None:
     """
     Refuse parameters that the route does not have, or has once.
     """
     given = Counter(name for name, _ in parse_qsl(request.scope["query_string"].decode("latin-1"), True))
-    unknown = given.keys() - once - many
+    unknown = given.keys() - entry.once - entry.many
     if unknown:
         raise invalid_query(min(unknown), "is no parameter of this route")
-    for name in once:
+    for name in entry.once:
         if given[name] > 1:
             raise invalid_query(name, "may be given once only")
 

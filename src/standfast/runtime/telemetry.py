@@ -10,13 +10,14 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client.registry import Collector
 
 from standfast.core.errors import StandfastError
 from standfast.core.job import events as e
 from standfast.core.job.machine import Step
 from standfast.core.job.observation import Unreachable
+from standfast.runtime.timings import Timer, Timings
 
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
@@ -28,13 +29,8 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.calls = Histogram(
-            "standfast_port_call_seconds",
-            "Time of one call of a port.",
-            ("port", "call"),
-            buckets=_SECONDS,
-            registry=self.registry,
-        )
+        self.calls = Timings("standfast_port_call_seconds", "Time of one call of a port.", ("port", "call"), _SECONDS)
+        self.register(self.calls)
         self.errors = Counter(
             "standfast_port_errors",
             "Calls of a port that failed, by error code.",
@@ -78,7 +74,7 @@ class PortHook:
     def __init__(self, metrics: Metrics, port: str) -> None:
         self._metrics = metrics
         self._port = port
-        self._timers: dict[str, Any] = {}
+        self._timers: dict[str, Timer] = {}
 
     def before(self, call: str, args: tuple[Any, ...]) -> object:
         """
@@ -93,7 +89,7 @@ class PortHook:
         assert isinstance(token, float)
         timer = self._timers.get(call)
         if timer is None:
-            timer = self._timers[call] = self._metrics.calls.labels(self._port, call)
+            timer = self._timers[call] = self._metrics.calls.of(self._port, call)
         timer.observe(time.perf_counter() - token)
         if error is not None:
             code = error.code if isinstance(error, StandfastError) else type(error).__name__
@@ -107,7 +103,7 @@ class StoreHook(PortHook):
 
     def __init__(self, metrics: Metrics, port: str) -> None:
         super().__init__(metrics, port)
-        self._kinds: dict[str, Counter] = {}
+        self._kinds: dict[type[e.Event], Counter] = {}
 
     def after(self, call: str, token: object, args: tuple[Any, ...], answer: Any, error: BaseException | None) -> None:
         """
@@ -118,22 +114,25 @@ class StoreHook(PortHook):
             self._count(args[0], answer)
 
     def _count(self, steps: Sequence[Step], answers: Sequence[Any]) -> None:
-        kinds: dict[str, int] = {}
+        kinds: dict[type[e.Event], int] = {}
         for taken, answer in zip(steps, answers, strict=True):
             if answer is not taken.after and getattr(answer, "revision", None) != taken.after.revision:
                 if taken.before is None:
                     self._metrics.duplicates.inc()
                 continue
             for event in taken.events:
-                kind = type(event).__name__
+                kind = type(event)
                 kinds[kind] = kinds.get(kind, 0) + 1
-                if isinstance(event, e.Failed | e.RetryScheduled) and event.end.failure is not None:
+                if isinstance(event, _ENDS) and event.end.failure is not None:
                     self._metrics.failures.labels(taken.after.spec.engine, event.end.failure.failure_class).inc()
         for kind, count in kinds.items():
             counter = self._kinds.get(kind)
             if counter is None:
-                counter = self._kinds[kind] = self._metrics.events.labels(kind)
+                counter = self._kinds[kind] = self._metrics.events.labels(kind.__name__)
             counter.inc(count)
+
+
+_ENDS = (e.Failed, e.RetryScheduled)
 
 
 class EngineHook(PortHook):
