@@ -24,8 +24,8 @@ from standfast.runtime.world import World
 @dataclass(frozen=True)
 class Desk:
     """
-    What every handler works with. trouble: what keeps the loop from working, None if nothing does. description: the
-    OpenAPI document.
+    What every handler works with. trouble: what keeps the loop from working, None if nothing does. description: makes
+    the OpenAPI document.
     """
 
     world: World
@@ -34,7 +34,7 @@ class Desk:
     trouble: Callable[[], str | None]
     metrics: Metrics
     feed: Feed
-    description: bytes
+    description: Callable[[], bytes]
     body_bytes_max: int
 
 

@@ -126,7 +126,7 @@ async def description(desk: Desk, request: Request, caller: Caller) -> Response:
     """
     GET /openapi.json.
     """
-    return Response(desk.description, media_type="application/json")
+    return Response(desk.description(), media_type="application/json")
 
 
 def _check(name: str, good: bool, message: str, hint: str) -> public.Check:
