@@ -182,7 +182,7 @@ class Lane:
             self.launching.discard(handle)
         if isinstance(seen, Unreachable):
             self._sent_s[handle] = asyncio.get_running_loop().time()
-        self.tell((Told(job.uid, handle, seen),))
+        self.tell((Told(job.uid, handle, seen, job),))
 
     async def _look_at(self, jobs: Sequence[Job]) -> None:
         asked = {job.attempt.handle: job for job in jobs if job.attempt.handle not in self.launching}

@@ -14,7 +14,7 @@ import structlog
 from standfast.core.errors import IllegalTransition
 from standfast.core.job.inputs import Due, Removed
 from standfast.core.job.machine import Step, step
-from standfast.core.job.observation import Absent, Ended, Observation, Present, Refused, Unreachable
+from standfast.core.job.observation import Observation
 from standfast.core.job.state import Job, Phase
 from standfast.ports.store import Lost
 from standfast.runtime.world import DUE, EVENTS, TURN, World
@@ -28,35 +28,36 @@ RETAKES = 10
 class Told(msgspec.Struct, frozen=True, gc=False):
     """
     One input for one job. handle: the attempt it is about; dropped if the job has moved on to another. None: any.
+
+    job: the job as whoever asked knows it, so that it need not be loaded; an old one loses its swap and is.
     """
 
     uid: str
     handle: str | None
     given: Observation | Due | Removed
-
-
-OBSERVATIONS = (Absent, Present, Ended, Refused, Unreachable)
+    job: Job | None = None
 
 
 async def take(world: World, told: Sequence[Told]) -> list[Step]:
     """
     Let every input reach its job and commit what it changed; returns the steps that won, in the order given.
 
-    Inputs that tell nothing new write nothing, and are not returned. A lost swap is retaken on the fresh job.
+    Inputs that tell nothing new write nothing, and are not returned. Several for one job are taken in order, each on
+    what the one before made of it, and written together. A lost swap is retaken on the stored job.
 
     Raises:
         Unavailable: The store did not take them; nothing of this turn is durable.
     """
-    won: list[Step] = []
-    left = list(told)
-    for _ in range(RETAKES):
-        if not left:
+    known = {one.uid: one.job for one in told if one.job is not None}
+    steps = await _steps(world, told, known)
+    won, lost = _parted(steps, await commit(world, steps))
+    for _ in range(RETAKES - 1):
+        if not lost:
             break
-        steps = await _steps(world, left)
-        taken = await commit(world, [s for _, s in steps])
-        lost = {answer.uid for answer in taken if isinstance(answer, Lost)}
-        won += [s for (_, s), answer in zip(steps, taken, strict=True) if isinstance(answer, Job)]
-        left = [one for one in left if one.uid in lost]
+        told = [one for one in told if one.uid in lost]
+        steps = await _steps(world, told, {})
+        again, lost = _parted(steps, await commit(world, steps))
+        won += again
     return won
 
 
@@ -89,10 +90,15 @@ def wake(world: World, steps: Iterable[Step]) -> None:
         world.wakeups.hint(topic)
 
 
-async def _steps(world: World, told: Sequence[Told]) -> list[tuple[Told, Step]]:
-    jobs = {job.uid: job for job in await world.store.load(list({one.uid for one in told}))}
+async def _steps(world: World, told: Sequence[Told], jobs: dict[str, Job]) -> list[Step]:
+    """
+    What the inputs make of the jobs, one after the other; `jobs` are those in hand, the others are loaded.
+    """
+    missing = dict.fromkeys(one.uid for one in told if one.uid not in jobs)
+    if missing:
+        jobs.update((job.uid, job) for job in await world.store.load(list(missing)))
     now = world.clock.now()
-    steps: list[tuple[Told, Step]] = []
+    steps: list[Step] = []
     for one in told:
         job = jobs.get(one.uid)
         if job is None or not _concerns(job, one):
@@ -104,9 +110,23 @@ async def _steps(world: World, told: Sequence[Told]) -> list[tuple[Told, Step]]:
             log.exception("illegal_transition", uid=job.uid, phase=job.phase, given=type(one.given).__name__)
             continue
         if taken.events or taken.after.wake_at != job.wake_at:
-            steps.append((one, taken))
+            steps.append(taken)
             jobs[one.uid] = taken.after
     return steps
+
+
+def _parted(steps: Sequence[Step], answers: Sequence[Job | Lost]) -> tuple[list[Step], set[str]]:
+    """
+    The steps that won, and the uids of those that lost.
+    """
+    won: list[Step] = []
+    lost: set[str] = set()
+    for taken, answer in zip(steps, answers, strict=True):
+        if isinstance(answer, Lost):
+            lost.add(answer.uid)
+        else:
+            won.append(taken)
+    return won, lost
 
 
 def _concerns(job: Job, one: Told) -> bool:
