@@ -176,6 +176,22 @@ def test_embedded_verbs_share_the_state_folder(world: dict[str, str]) -> None:
     assert not (Path(world["STANDFAST_STATE_DIR"]) / "api.sock").exists()
 
 
+def test_a_control_plane_that_cannot_start_says_why_and_where(world: dict[str, str], tmp_path: Path) -> None:
+    """
+    A sentence with the file it is about, exit 1, and the traceback in a file instead of on the terminal.
+    """
+    taken = tmp_path / "taken"
+    taken.write_text("not a folder")
+    result = call({**world, "STANDFAST_STATE_DIR": str(taken)}, "run", "--", "true")
+    machine = call({**world, "STANDFAST_STATE_DIR": str(taken)}, "get", "jobs", "-o", "json")
+    log = Path(result.stderr.split("Where it happened: ")[1].strip())
+
+    assert (result.returncode, machine.returncode) == (1, 1) and result.stdout == ""
+    assert f"could not start: File exists: {taken}; nothing was sent [not_started]" in result.stderr
+    assert "Traceback" not in result.stderr and "Traceback" in log.read_text()
+    assert msgspec.json.decode(machine.stderr)["code"] == "not_started"
+
+
 def test_two_embedded_verbs_at_once(world: dict[str, str]) -> None:
     """
     The second uses the first one's control plane, and takes over when that ends.

@@ -133,6 +133,17 @@ def test_where_a_request_goes_is_said_once(cli: Cli, server: FakeServer) -> None
     assert cli("submit", "--", "true").err.splitlines()[0].count(server.url) == 1
 
 
+def test_a_mistyped_variable_is_said_on_stderr(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    Once, before anything else; data stay data.
+    """
+    monkeypatch.setenv("STANDFAST_NAMESPCE", "etl")
+    result = cli("get", "jobs", "-o", "json")
+
+    assert result.json["items"] is not None
+    assert result.err == "warning: STANDFAST_NAMESPCE is set, and is no setting; did you mean STANDFAST_NAMESPACE?\n"
+
+
 class _Full(BaseHTTPRequestHandler):
     """
     A control plane whose disk is full.

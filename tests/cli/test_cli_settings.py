@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from standfast.cli.contexts import resolve
+from standfast.cli import strays
+from standfast.cli.contexts import FIELDS, resolve
 from standfast.cli.exits import Quit
+from standfast.engines.process import environment
+from standfast.settings import Settings
 
 
 @pytest.fixture
@@ -27,6 +30,32 @@ def user(tmp_path: Path) -> dict[str, str]:
         '[contexts.home]\nserver = "http://home:2"\n'
     )
     return {"XDG_CONFIG_HOME": str(tmp_path / "config"), "XDG_STATE_HOME": str(tmp_path / "state")}
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("SEVER", "SERVER"), ("STATEDIR", "STATE_DIR"), ("NAMESPCE", "NAMESPACE"), ("URL", "SERVER"), ("SLOT", "SLOTS")],
+)
+def test_a_mistyped_variable_is_told(name: str, meant: str) -> None:
+    """
+    With the setting that was probably meant: those of a control plane too.
+    """
+    (sentence,) = strays.sentences({f"STANDFAST_{name}": "x", f"STANDFAST_{meant}": "y", f"MY_{name}": "z"})
+
+    assert f"STANDFAST_{name} is set" in sentence and sentence.endswith(f"STANDFAST_{meant}?")
+
+
+def test_variables_that_mean_something_are_not_complained_about() -> None:
+    """
+    Every setting; what a job is told about itself, where the command may run too; what tests and others' engines use.
+    """
+    told = environment.build(Path("/run"), "sf-x-1", {}, base={}, job="job_x", attempt=1, fence=1, stop_grace_s=10.0)
+    settings = [f"STANDFAST_{name.upper()}" for name in (*Settings.__struct_fields__, *FIELDS, "TOKEN")]
+    tests = ("FAILPOINT", "FAILPOINT_TRACE", "KEEPER_FAILPOINT", "CRASH", "CRASH_SEED", "SPARK", "PROCESS_ROUNDS")
+    others = ("SLURM_PARTITION", "LEDGER")
+    names = [*told, *settings, *(f"STANDFAST_{name}" for name in (*tests, *others))]
+
+    assert list(strays.sentences(dict.fromkeys(names, "x"))) == []
 
 
 def test_the_strongest_source_wins(user: dict[str, str], tmp_path: Path) -> None:

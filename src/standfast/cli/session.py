@@ -6,6 +6,7 @@ Belongs here: putting these together from flags, and taking them apart again. No
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
@@ -19,6 +20,7 @@ from standfast.cli.exits import Exit, Quit
 from standfast.cli.journal import Journal
 from standfast.cli.options import Everywhere
 from standfast.cli.output import Format, parse_format
+from standfast.cli.strays import sentences
 from standfast.cli.terminal import Colour, Terminal
 from standfast.core.errors import StandfastError
 from standfast.system.clock import SystemClock
@@ -44,6 +46,8 @@ class Session:
             raise Quit(Exit.USAGE, f"color must be auto, always or never, not {self.settings.color!r}")
         self.terminal = Terminal(colour=cast(Colour, self.settings.color))
         self.format: Format = parse_format(self.settings.output)
+        for sentence in sentences(os.environ):
+            self.terminal.say(sentence)
         self.journal = Journal(self.settings.journal)
         self._clock = SystemClock()
         self._ids = SystemIds()
@@ -131,10 +135,15 @@ class Session:
     def _embedded(self) -> Client:
         import httpx2
 
-        from standfast.cli import embedded
+        from standfast.cli import embedded, trouble
         from standfast.client import Client
 
-        reached = self._stack.enter_context(embedded.reach())
+        try:
+            reached = self._stack.enter_context(embedded.reach())
+        except (Quit, StandfastError):
+            raise
+        except Exception as error:  # whatever a disk, a plug-in or a bug of ours raises
+            raise trouble.not_started(error, folder=self.client_folder, log=self.settings.journal.parent) from error
         inner = httpx2.HTTPTransport(uds=reached.socket) if reached.socket else httpx2.HTTPTransport()
         return Client(
             reached.server,
@@ -178,7 +187,7 @@ class _Ensuring:
         try:
             return self._inner.handle_request(request)
         except httpx2.ConnectError:
-            with suppress(StandfastError):  # the next try of the request tries again
+            with suppress(Exception):  # the next try of the request tries again, and says that nobody answers
                 self._ensure()
             raise
 
