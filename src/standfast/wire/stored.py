@@ -51,7 +51,7 @@ class Origin(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=
     labels: Mapping[str, str] = {}
 
 
-class State(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True):
+class State(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """
     What of a job changes and is rarely there.
     """
@@ -158,17 +158,17 @@ def encode_event(event: e.Event) -> str:
     """
     What is kept of the event, as JSON.
     """
-    match event:
-        case e.Submitted():
-            return _EVENT.encode(_Submitted(by=event.by))
-        case e.LaunchBegun(attempt=attempt):
-            begun = _LaunchBegun(
-                number=attempt.number,
-                incarnation=attempt.incarnation,
-                resources=attempt.resources,
-                mitigation=attempt.mitigation,
-            )
-            return _EVENT.encode(begun)
+    if isinstance(event, e.Submitted):
+        return _EVENT.encode(_Submitted(by=event.by))
+    if isinstance(event, e.LaunchBegun):
+        attempt = event.attempt
+        begun = _LaunchBegun(
+            number=attempt.number,
+            incarnation=attempt.incarnation,
+            resources=attempt.resources,
+            mitigation=attempt.mitigation,
+        )
+        return _EVENT.encode(begun)
     return _EVENT.encode(e.kept(event))
 
 

@@ -23,6 +23,8 @@ from standfast.stores.sqlite.store import SqliteStore
 from standfast.testing.contracts.cases import all_jobs, counts_by_phase
 from standfast.testing.contracts.histories import Desk, HandClock
 
+pytestmark = pytest.mark.usefixtures("each_way")
+
 CODES = {apsw.FullError: "store_full", apsw.IOError: "store_unavailable"}
 
 

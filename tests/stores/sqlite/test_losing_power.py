@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from faulty_disk import FaultyDisk
+from flushing import WAYS
 
 from standfast.core.job.state import Job
 from standfast.ports.store import Query
@@ -74,6 +75,7 @@ async def test_power_loss_takes_nothing_acknowledged(seed: int, tmp_path: Path) 
 _WRITER = """
 import asyncio, os, signal, sys
 from pathlib import Path
+from standfast.stores.sqlite import committer
 from standfast.stores.sqlite.store import SqliteStore
 from standfast.testing.contracts.histories import Desk, HandClock
 
@@ -95,6 +97,7 @@ async def caller(store, clock, number):
 
 async def main():
     clock = HandClock()
+    committer.WARY, committer.QUICK_S = int(sys.argv[4]), float(sys.argv[5])
     store = SqliteStore(Path(sys.argv[1]), clock, failpoint=failpoint)
     await store.begin(clock.now())
     await asyncio.gather(*(caller(store, clock, number) for number in range(8)))
@@ -105,13 +108,14 @@ asyncio.run(main())
 
 @pytest.mark.crash
 @pytest.mark.parametrize("point", ["commit.before", "commit.after"])
-async def test_a_killed_process_loses_nothing_acknowledged(point: str, tmp_path: Path) -> None:
+async def test_a_killed_process_loses_nothing_acknowledged(point: str, each_way: str, tmp_path: Path) -> None:
     """
     After SIGKILL around a COMMIT the file opens at once, its lock is free, and every acknowledged job is there.
     """
     path = tmp_path / "standfast.db"
+    arguments = [str(path), point, "25", *map(str, WAYS[each_way])]
     writer = subprocess.run(
-        [sys.executable, "-c", _WRITER, str(path), point, "25"], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", _WRITER, *arguments], capture_output=True, text=True, timeout=60, check=False
     )
     assert writer.returncode == -signal.SIGKILL, writer.stderr
     acknowledged = [line.split() for line in writer.stdout.splitlines()]

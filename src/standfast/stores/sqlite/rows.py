@@ -30,6 +30,7 @@ Row = tuple[Any, ...]
 _ZERO = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _NO_STATE, _NO_ATTEMPT_STATE = State(), AttemptState()
+_NOTHING = (None,) * len(State.__struct_fields__)
 
 
 def to_us(at: datetime) -> int:
@@ -93,13 +94,7 @@ def touched(job: Job, job_id: int) -> Row:
     """
     For `TOUCH_JOB`: all that may change within one phase.
     """
-    state = State(
-        backoff_s=job.backoff_s,
-        uncertain=job.uncertain,
-        because=job.because,
-        compute_removed_at=job.compute_removed_at,
-        logs_removed_at=job.logs_removed_at,
-    )
+    rare = (job.backoff_s, job.uncertain, job.because, job.compute_removed_at, job.logs_removed_at)
     return (
         job.revision,
         len(job.attempts),
@@ -108,7 +103,7 @@ def touched(job: Job, job_id: int) -> Row:
         _us(job.wake_at),
         _us(job.finished_at),
         VERSION,
-        None if state == _NO_STATE else STATE.encode(state),
+        None if rare == _NOTHING else STATE.encode(State(*rare)),
         job_id,
     )
 

@@ -51,7 +51,7 @@ class SqliteStore:
     """
     Jobs in the SQLite file at `path`; opened by `begin`, usable from that one event loop until `close`.
 
-    clock: for signs of life only. failpoint: called around every COMMIT, in its thread; it may kill or wait, not raise.
+    clock: for signs of life only. failpoint: called around every COMMIT, perhaps on the loop; it may kill, not raise.
     migrations, vfs: for tests of upgrades and of failing disks.
     """
 
