@@ -191,3 +191,18 @@ def test_an_absence_from_before_is_no_news(phase: Phase) -> None:
     assert step(job, b.absent(now, proven=True), now).events != ()
     set_back = sent_at - timedelta(seconds=100)
     assert step(job, b.absent(set_back, proven=True), set_back).events != ()
+
+
+def test_what_an_engine_adds_to_its_word_is_kept_with_the_word() -> None:
+    """
+    The pids of an orphan are news with the word; another note alone is not; the next word takes the note with it.
+    """
+    now = b.START + timedelta(minutes=1)
+    running = b.job(Phase.RUNNING)
+    orphaned = step(running, b.present(now, engine_status="orphaned", note="pids 41, 42"), now).after
+    fewer = step(orphaned, b.present(now, engine_status="orphaned", note="pids 42"), now)
+    back = step(orphaned, b.present(now, engine_status="RUNNING"), now).after
+
+    assert orphaned.attempt.engine_note == "pids 41, 42"
+    assert fewer.events == ()
+    assert back.attempt.engine_note is None

@@ -108,6 +108,7 @@ class Attempt(_Answer, frozen=True, gc=False, kw_only=True):
     ending: str | None = None
     engine_status: str | None = None
     engine_ref: str | None = None
+    engine_note: str | None = None
     begun_at: datetime | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None

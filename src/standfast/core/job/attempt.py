@@ -64,7 +64,8 @@ class Attempt(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only
 
     incarnation: the engine's life in which the handle was sent; absence in another life proves nothing. begun_at,
     sent_at: first and latest crossing of the write boundary; sends counts them. seen_at: first sign of it. started_at,
-    ended_at: the engine's times. contact_lost_at: since when the engine has not answered about it.
+    ended_at: the engine's times. engine_note: what the engine added to its latest word, such as the pids of an orphan.
+    contact_lost_at: since when the engine has not answered about it.
     """
 
     number: int
@@ -81,6 +82,7 @@ class Attempt(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only
     closed_at: datetime | None = None
     engine_status: str | None = None
     engine_ref: str | None = None
+    engine_note: str | None = None
     contact_lost_at: datetime | None = None
     contact_lost_because: str | None = None
     stop: Stop | None = None

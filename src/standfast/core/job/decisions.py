@@ -110,6 +110,7 @@ def _started(job: Job, given: Present, now: datetime) -> Events:
         e.Started(
             engine_status=given.engine_status,
             engine_ref=given.engine_ref,
+            note=given.note,
             started_at=given.started_at,
             source=given.by,
         ),
@@ -128,6 +129,7 @@ def _status(job: Job, given: Present, now: datetime) -> Events:
         e.StatusChanged(
             engine_status=given.engine_status,
             engine_ref=given.engine_ref,
+            note=given.note,
             started_at=given.started_at,
             source=given.by,
         ),

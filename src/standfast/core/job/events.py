@@ -60,6 +60,7 @@ class Started(_Fact, frozen=True, gc=False, omit_defaults=True, kw_only=True, ta
 
     engine_status: str | None = None
     engine_ref: str | None = None
+    note: str | None = None
     started_at: datetime | None = None
     source: str
 
@@ -71,6 +72,7 @@ class StatusChanged(_Fact, frozen=True, gc=False, omit_defaults=True, kw_only=Tr
 
     engine_status: str | None = None
     engine_ref: str | None = None
+    note: str | None = None
     started_at: datetime | None = None
     source: str
 

@@ -182,6 +182,7 @@ def _told(job: Job, event: e.Started | e.StatusChanged, at: datetime) -> dict[st
         seen_at=attempt.seen_at or at,
         engine_status=event.engine_status or attempt.engine_status,
         engine_ref=event.engine_ref or attempt.engine_ref,
+        engine_note=event.note,
         started_at=attempt.started_at or event.started_at,
     )
     return {"attempts": attempts}

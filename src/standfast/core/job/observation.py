@@ -52,7 +52,8 @@ class RunState(StrEnum):
 
 class Present(_Seen, frozen=True, gc=False, omit_defaults=True, kw_only=True, tag=True):
     """
-    The attempt exists and has not ended; engine_status is the engine's word, engine_ref its own id.
+    The attempt exists and has not ended; engine_status is the engine's word, engine_ref its own id. note: what a person
+    may want to know beside the word; a change of the note alone is no news.
     """
 
     incarnation: str

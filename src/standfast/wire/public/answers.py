@@ -103,6 +103,7 @@ class AttemptAnswer(_Answer, frozen=True, gc=False, kw_only=True):
     closed_at: datetime | None
     engine_status: str | None
     engine_ref: str | None
+    engine_note: str | None
     resources: Resources
     mitigation: str | None
     stop: Stop | None

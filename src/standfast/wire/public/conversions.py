@@ -77,6 +77,7 @@ def to_attempt(job: Job, attempt: Attempt) -> AttemptAnswer:
         closed_at=attempt.closed_at,
         engine_status=attempt.engine_status,
         engine_ref=attempt.engine_ref,
+        engine_note=attempt.engine_note,
         resources=attempt.resources,
         mitigation=attempt.mitigation,
         stop=attempt.stop,
