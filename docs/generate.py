@@ -19,7 +19,7 @@ import msgspec
 from standfast.api import reference as api
 from standfast.api.app import build_app
 from standfast.cli import reference as cli
-from standfast.cli.manual import PHASES
+from standfast.cli.manual import DOUBTS, PHASES
 from standfast.core.failure import TRAITS
 from standfast.core.job import events
 from standfast.core.job.diagram import mermaid
@@ -84,7 +84,7 @@ def phases_page() -> str:
     lines += ["| phase | reasons |", "|---|---|"]
     lines += [f"| `{phase}` | {', '.join(f'`{reason}`' for reason in REASONS[phase])} |" for phase in Phase]
     lines += ["", "The reasons of `uncertain`:", "", "| reason | meaning |", "|---|---|"]
-    lines += [f"| `{doubt.value}` | {_of_list(Doubt, doubt.name)} |" for doubt in Doubt]
+    lines += [f"| `{doubt.value}` | {DOUBTS[doubt]} |" for doubt in Doubt]
     lines += [
         "",
         "## Arrows",
@@ -233,15 +233,6 @@ def _page(lines: list[str]) -> str:
 
 def _prose(kind: type) -> str:
     return " ".join((kind.__doc__ or "").split())
-
-
-def _of_list(kind: type, name: str) -> str:
-    """
-    What the docstring says behind `NAME:`, up to the next such name.
-    """
-    found = re.search(rf"\b{name}: (.*?)(?=(?: [A-Z_]{{4,}}:)|$)", _prose(kind))
-    assert found is not None, f"{kind.__name__} does not tell what {name} is"
-    return found[1]
 
 
 def _bounds(about: Mapping[str, Any]) -> str:

@@ -4,17 +4,22 @@ get, describe, explain, events, logs, wait: data on stdout, whatever the store h
 
 from __future__ import annotations
 
+import contextlib
+import io
 import time
+from pathlib import Path
 
 import msgspec
 import pytest
 import yaml
 from cli_runner import Cli
 
+from standfast.cli import main
 from standfast.cli.exits import Exit
 from standfast.client import Client, JobView, Spec
 from standfast.core.job.explain import REASONS
 from standfast.core.job.state import Phase
+from standfast.testing.server import FakeServer
 
 
 @pytest.fixture
@@ -177,3 +182,30 @@ def test_hostile_names_are_shown_and_not_obeyed(cli: Cli, sf: Client) -> None:
         ("events", "hostile"),
     ):
         assert "\x1b" not in cli(*words).out
+
+
+def test_a_queued_job_says_who_holds_the_slots_and_who_comes_first(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    The numbers are in the table and in describe, by name as by uid.
+    """
+    with FakeServer(slots=1) as small, Client(small.url) as sf:
+        monkeypatch.setenv("STANDFAST_SERVER", small.url)
+        sf.jobs.run(Spec.fake(name="holder", run_s=60)).wait(until="running", timeout=20)
+        sf.jobs.run(Spec.fake(name="first", run_s=60))
+        second = sf.jobs.run(Spec.fake(name="second", run_s=60))
+        numbers = "1 of 1 slots of engine fake in use, {} before it"
+        listed, named = said("get", "jobs"), said("get", "jobs", "second")
+
+        assert numbers.format(0) in listed and numbers.format(1) in listed
+        assert numbers.format(1) in named
+        assert numbers.format(1) in said("describe", "second") and numbers.format(1) in said("describe", second.uid)
+
+
+def said(*words: str) -> str:
+    """
+    What one verb writes to stdout.
+    """
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert main.call(list(words)) == Exit.OK
+    return out.getvalue()

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from standfast.cli import render, table, times
+from standfast.cli import manual, render, table, times
 from standfast.cli.style import ASCII, PHASE_GLYPHS, Style
 from standfast.client import answers, snapshot
-from standfast.core.job.state import Phase
+from standfast.core.job.state import Doubt, Phase
 
 NOW = datetime(2026, 11, 30, 14, 0, 0, tzinfo=UTC)
 PLAIN = Style(colour=False, unicode=True)
@@ -113,7 +113,8 @@ def test_describe_is_one_screen() -> None:
 
     assert list(render.describe(PLAIN, UNSURE, attempts, evidence, events, NOW, utc=True)) == [
         "? orders-etl - spark job    job_7q2m   namespace default",
-        "     Phase: uncertain since 13:59:07 (52s)   Outcome: -   Engine says: -",
+        "     Phase: uncertain since 13:59:07 (52s)   Outcome: -",
+        "    Engine: says nothing about it yet",
         "       Why: SubmitUnanswered. no answer in 10s",
         "      Next: look again at 14:00:30",
         "     Moves: cancel",
@@ -143,12 +144,46 @@ def test_explain_numbers_what_would_settle_it() -> None:
 
     assert list(render.explain(PLAIN, UNSURE, told, NOW, utc=True)) == [
         "? uncertain  orders-etl (job_7q2m), since 13:59:07 (52s)",
-        "Why            SubmitUnanswered. no answer in 10s",
-        "Next           look again at 14:00:30",
-        "What is known  attempt 2, handle sf-7q2m-2, stored before it was sent",
-        "Would settle it 1 it is listed: adopted",
-        "                2 it is proven absent: sent again",
+        "Why              Submit unanswered. no answer in 10s",
+        "That means       the launch was sent and no answer came   (standfast explain phase uncertain)",
+        "Next             look again at 14:00:30",
+        "What is known    attempt 2, handle sf-7q2m-2, stored before it was sent",
+        "Would settle it  1. it is listed: adopted",
+        "                 2. it is proven absent: sent again",
     ]
+
+
+def test_every_doubt_is_explained_in_words() -> None:
+    """
+    Its reason as people say it, and what it means; no name out of the code.
+    """
+    for doubt in Doubt:
+        why = answers.Why(reason=doubt.value, message="m", since=at(1))
+        told = answers.Explanation(uid="job_7q2m", name="n", phase="uncertain", why=why)
+        text = "\n".join(render.explain(PLAIN, job(phase="uncertain", why=why), told, NOW))
+
+        assert manual.DOUBTS[doubt] in text
+        assert doubt.value not in text and doubt.name not in text
+    assert not any(doubt.name in line for doubt in Doubt for line in manual.phase_page("uncertain"))
+
+
+def test_the_engines_last_word_comes_with_its_age_and_note() -> None:
+    """
+    What it said last is not what it says now; the pids of an orphan are told.
+    """
+    attempts = [answers.Attempt(number=1, handle="sf-7q2m-1", engine_status="orphaned", engine_note="pids 41, 42")]
+    heard = [
+        answers.Event(seq=1, uid="job_7q2m", type="Started", at=at(60), data={"engine_status": "running"}),
+        answers.Event(seq=2, uid="job_7q2m", type="StatusChanged", at=at(30), data={"engine_status": "orphaned"}),
+        answers.Event(seq=3, uid="job_7q2m", type="ContactLost", at=at(1), data={"reason": "silent"}),
+    ]
+    orphan = job(engine_status="orphaned")
+    lines = list(render.describe(PLAIN, orphan, attempts, [], heard, NOW, utc=True))
+    ended = [answers.Event(seq=1, uid="job_7q2m", type="Failed", at=at(5), data={"end": {"engine_status": "exited 3"}})]
+    over = list(render.describe(PLAIN, job(engine_status="exited 3"), attempts[:0], [], ended, NOW, utc=True))
+
+    assert "    Engine: says orphaned, pids 41, 42, as of 13:30:00 (30m ago)" in lines
+    assert "    Engine: says exited 3, as of 13:55:00 (5m ago)" in over
 
 
 def test_every_phase_has_a_glyph_and_an_ascii_twin() -> None:

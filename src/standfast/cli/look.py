@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,6 +21,7 @@ from standfast.cli.manual import code_page, phase_page
 from standfast.cli.options import NOWHERE, Everywhere, Words, pairs
 from standfast.cli.session import Session, open_session
 from standfast.cli.times import parse_since
+from standfast.client.errors import NotFound
 
 if TYPE_CHECKING:
     from standfast.client import JobView, answers
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 LIMIT = 100
 ALL_FROM = 1000
 """More rows than this only with --all."""
+
+PLACED_MAX = 25
+"""Queued jobs in a table whose place in the queue is asked for."""
 
 Refs = Annotated[str, Parameter(completer=job_names)]
 
@@ -72,7 +77,7 @@ def get(
         if limit > ALL_FROM and not all_:
             raise Quit(Exit.USAGE, f"--limit beyond {ALL_FROM} needs --all")
         if ref:
-            jobs = [refs.find(session.client, word).snapshot for word in ref]
+            jobs = [_placed(refs.find(session.client, word)).snapshot for word in ref]
             _show_jobs(session, jobs, more=False, cursor=None)
             return Exit.OK
         filters: dict[str, Any] = {
@@ -113,6 +118,7 @@ def _show_jobs(session: Session, jobs: Sequence[answers.Job], *, more: bool, cur
     if not jobs:
         terminal.say("no job fits")
         return
+    jobs = _all_placed(session, jobs)
     for line in render.jobs_table(
         terminal.data,
         jobs,
@@ -123,6 +129,25 @@ def _show_jobs(session: Session, jobs: Sequence[answers.Job], *, more: bool, cur
     ):
         terminal.print(line)
     terminal.say(terminal.talk.paint(render.jobs_footer(jobs, more=more, cursor=cursor), "dim"))
+
+
+def _placed(job: JobView) -> JobView:
+    """
+    The job; if it is queued, with its place and who holds the slots, which a list does not count.
+    """
+    return job.refresh() if job.phase == "queued" else job
+
+
+def _all_placed(session: Session, jobs: Sequence[answers.Job]) -> list[answers.Job]:
+    """
+    The jobs, the first few queued ones with their place; one question each, so not for hundreds.
+    """
+    asked = itertools.islice((job.uid for job in jobs if job.why.reason == "AwaitingTurn"), PLACED_MAX)
+    found = {}
+    for uid in asked:
+        with suppress(NotFound):
+            found[uid] = session.client.jobs.get(uid).snapshot
+    return [found.get(job.uid, job) for job in jobs]
 
 
 def _watch(session: Session, jobs: list[answers.Job], filters: dict[str, Any], cursor: str | None) -> int:
@@ -152,8 +177,6 @@ def _matching(session: Session, uid: str, filters: dict[str, Any]) -> answers.Jo
     """
     The job, if it still fits what is watched.
     """
-    from standfast.client.errors import NotFound
-
     try:
         job = session.client.jobs.get(uid).snapshot
     except NotFound:
@@ -230,7 +253,7 @@ def describe(
     if ref is not None and kind != "job":
         raise Quit(Exit.USAGE, f"describe {kind}: only jobs can be described")
     with open_session(everywhere) as session:
-        job = refs.find(session.client, word)
+        job = _placed(refs.find(session.client, word))
         if not session.format.for_people:
             document = {
                 "job": job.snapshot,

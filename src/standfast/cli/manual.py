@@ -6,6 +6,7 @@ Belongs here: texts from the core's own tables, so that they cannot disagree wit
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -30,6 +31,31 @@ PHASES: Mapping[Phase, str] = {
     Phase.CANCELLED: "Final: ended at someone's request, and nothing of it is alive.",
 }
 
+DOUBTS: Mapping[Doubt, str] = {
+    Doubt.SUBMIT_UNANSWERED: "the launch was sent and no answer came",
+    Doubt.ABSENCE_UNPROVEN: "it is not listed, but that proves nothing yet",
+    Doubt.ENGINE_FORGOT: "the engine lives a new life, or dropped what it had known",
+    Doubt.STOP_UNCONFIRMED: "asked to stop, its death not confirmed in time",
+    Doubt.GONE_UNPROVEN: "it ended, but something of it may be alive",
+    Doubt.OUTCOME_UNKNOWN: "it ended, and nothing tells how",
+}
+"""What each reason of `uncertain` means."""
+
+
+def in_words(reason: str) -> str:
+    """
+    A reason as people say it: `SubmitUnanswered` becomes `Submit unanswered`.
+    """
+    first, *others = re.findall("[A-Z]?[a-z0-9]+|[A-Z]+", reason) or [reason]
+    return " ".join((first, *(word.lower() for word in others)))
+
+
+def meaning(reason: str) -> str | None:
+    """
+    What a reason of `uncertain` means; None for every other one, which says it itself.
+    """
+    return next((text for doubt, text in DOUBTS.items() if doubt.value == reason), None)
+
 
 def phase_page(word: str) -> Iterator[str]:
     """
@@ -48,7 +74,7 @@ def phase_page(word: str) -> Iterator[str]:
     yield f"  {', '.join(REASONS[phase])}"
     if phase is Phase.UNCERTAIN:
         yield "What each means"
-        yield from (f"  {line}" for line in (Doubt.__doc__ or "").strip().splitlines()[2:] if line.strip())
+        yield from (f"  {doubt.value:<18}{text}" for doubt, text in DOUBTS.items())
     yield "Entered by"
     yield from _arrows(
         (f"{before or 'nothing'}", event, after)

@@ -7,13 +7,14 @@ Belongs here: which words stand where. Not here: machine formats (`output`), gly
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from standfast.cli import table
+from standfast.cli.manual import in_words, meaning
 from standfast.cli.style import Style
 from standfast.cli.terminal import inert
 from standfast.cli.times import age, clock_time, full_time, span
@@ -164,8 +165,8 @@ def describe(
     head = f"{style.glyph(job.phase)} {inert(job.name)} - {inert(job.engine)} job"
     yield f"{style.paint(head, job.phase)}    {job.uid}   namespace {inert(job.namespace)}{inert(labels)}"
     since = f"since {at(job.why.since)} ({age(job.why.since, now)})"
-    says = inert(job.engine_status or "-")
-    yield f"     Phase: {job.phase.replace('_', ' ')} {since}   Outcome: {job.outcome or '-'}   Engine says: {says}"
+    yield f"     Phase: {job.phase.replace('_', ' ')} {since}   Outcome: {job.outcome or '-'}"
+    yield f"    Engine: {_engine_says(job, attempts, events, now, at)}"
     yield f"       Why: {inert(job.why.reason)}. {inert(job.why.message)}"
     if job.next is not None:
         yield f"      Next: {inert(job.next.action)}" + (f" at {at(job.next.at)}" if job.next.at else "")
@@ -185,6 +186,37 @@ def describe(
     if events:
         latest = " · ".join(f"{at(e.at)} {e.type}" for e in reversed(events[-3:]))
         yield f"    Events: {latest}   (standfast events {job.uid})"
+
+
+def _engine_says(
+    job: answers.Job,
+    attempts: Sequence[answers.Attempt],
+    events: Sequence[answers.Event],
+    now: datetime,
+    at: Callable[[datetime | None], str],
+) -> str:
+    """
+    The engine's latest word with its note, and since when it has said so: an old word is no news.
+    """
+    if job.engine_status is None:
+        return "says nothing about it yet" if attempts else "has not been asked"
+    said = inert(
+        f"says {job.engine_status}"
+        + (f", {attempts[-1].engine_note}" if attempts[-1:] and attempts[-1].engine_note else "")
+    )
+    heard = next((e.at for e in reversed(events) if job.engine_status == word_in(e)), None)
+    return said if heard is None else f"{said}, as of {at(heard)} ({age(heard, now)} ago)"
+
+
+def word_in(event: answers.Event) -> str | None:
+    """
+    The engine's word that an event brought, if it brought one.
+    """
+    told = event.data.get("engine_status")
+    end = event.data.get("end")
+    if told is None and isinstance(end, Mapping):
+        told = end.get("engine_status")
+    return None if told is None else str(told)
 
 
 def _attempt_line(style: Style, attempt: answers.Attempt, at: Any) -> str:
@@ -223,14 +255,17 @@ def explain(
     """
     since = f"since {clock_time(explanation.why.since, now, utc=utc)} ({age(explanation.why.since, now)})"
     yield f"{style.state(job.phase)}  {inert(job.name)} ({job.uid}), {since}"
-    yield f"Why            {inert(explanation.why.reason)}. {inert(explanation.why.message)}"
+    yield f"Why              {inert(in_words(explanation.why.reason))}. {inert(explanation.why.message)}"
+    means = meaning(explanation.why.reason)
+    if means is not None:
+        yield f"That means       {means}   (standfast explain phase uncertain)"
     if explanation.next is not None:
         when = f" at {clock_time(explanation.next.at, now, utc=utc)}" if explanation.next.at else ""
-        yield f"Next           {inert(explanation.next.action)}{when}"
+        yield f"Next             {inert(explanation.next.action)}{when}"
     for index, line in enumerate(explanation.known):
-        yield f"{'What is known' if index == 0 else '':<14} {inert(line)}"
+        yield f"{'What is known' if index == 0 else '':<16} {inert(line)}"
     for index, line in enumerate(explanation.settles):
-        yield f"{'Would settle it' if index == 0 else '':<15} {index + 1} {inert(line)}"
+        yield f"{'Would settle it' if index == 0 else '':<16} {index + 1}. {inert(line)}"
     if explanation.why.needs == "person":
         yield "It waits for a person."
 
