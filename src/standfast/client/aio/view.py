@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from standfast.client import answers, following
+from standfast.client import answers, following, showing
 from standfast.client.goals import DONE
 from standfast.client.snapshot import Snapshot, success_of
 
@@ -42,6 +42,12 @@ class AsyncJobView(_View):
         The job once it is `done`, or in the phase named; see `AsyncJobs.wait`.
         """
         return await self._client.jobs.wait(self, until=until, timeout=timeout)
+
+    async def follow(self, *, show: showing.Show | None = None, timeout: float | None = None) -> AsyncJobView:
+        """
+        The job once it is final, shown here and now; see `AsyncJobs.follow`.
+        """
+        return await self._client.jobs.follow(self, show=show, timeout=timeout)
 
     def result(self) -> AsyncJobView:
         """

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from standfast.client import answers, calls, following
+from standfast.client import answers, calls, following, showing
 from standfast.client.calls import uid_of
 from standfast.client.errors import CannotCome, NotFound, Unavailable, WaitTimeout
 from standfast.client.goals import DONE, Prospect, prospect
@@ -181,6 +181,39 @@ class Jobs:
                 return view
             if stands is Prospect.IMPOSSIBLE:
                 raise CannotCome(f"{view.uid} is {view.phase}, so it will never be {until}", view)
+            left_s = HOLD_S if timeout is None else timeout - (time.monotonic() - begun)
+            if left_s <= 0:
+                raise WaitTimeout.of(view, timeout or 0.0)
+            view = self.changed(view, timeout=min(HOLD_S, left_s))
+
+    def follow(self, job: JobView | str, *, show: showing.Show | None = None, timeout: float | None = None) -> JobView:
+        """
+        The job once it is final, shown as it is now and again whenever something happens to it.
+
+        In a notebook one output cell is kept up to date; elsewhere each change is a line on stderr. An interrupt ends
+        the showing, not the job.
+
+        Args:
+            job: View or uid.
+            show: Called with each view instead.
+            timeout: Seconds; None: as long as it takes.
+
+        Raises:
+            WaitTimeout: (a TimeoutError) The time is over, the job goes on.
+            ValueError: `timeout` is no time.
+        """
+        if timeout is not None and not timeout >= 0:
+            raise ValueError(f"timeout must be 0 seconds or more, not {timeout}")
+        show = show or showing.here()
+        view = self.get(uid_of(job))
+        begun = time.monotonic()
+        shown = None
+        while True:
+            if view.revision != shown:
+                show(view)
+                shown = view.revision
+            if view.final:
+                return view
             left_s = HOLD_S if timeout is None else timeout - (time.monotonic() - begun)
             if left_s <= 0:
                 raise WaitTimeout.of(view, timeout or 0.0)
