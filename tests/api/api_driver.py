@@ -35,9 +35,9 @@ def client_of(app: Any, **headers: str) -> httpx2.AsyncClient:
 
 
 @asynccontextmanager
-async def served(app: Any, http: Any = BoundedHttp) -> AsyncIterator[int]:
+async def served(app: Any, http: Any = BoundedHttp) -> AsyncIterator[tuple[int, uvicorn.Server]]:
     """
-    The application behind a real server, as long as the block lasts; its port.
+    The application behind a real server, as long as the block lasts; its port, and the server.
     """
     with socket.create_server(("127.0.0.1", 0)) as listener:
         config = uvicorn.Config(app, http=http, lifespan="off", log_config=None, access_log=False)
@@ -45,7 +45,7 @@ async def served(app: Any, http: Any = BoundedHttp) -> AsyncIterator[int]:
         config.load()
         server.lifespan = config.lifespan_class(config)
         await server.startup(sockets=[listener])
-        yield listener.getsockname()[1]
+        yield listener.getsockname()[1], server
         await server.shutdown(sockets=[listener])
 
 

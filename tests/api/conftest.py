@@ -47,5 +47,5 @@ async def port(plane: Plane) -> AsyncIterator[int]:
     """
     The control plane behind a real server.
     """
-    async with served(plane.app) as port:
+    async with served(plane.app) as (port, _):
         yield port

@@ -42,7 +42,7 @@ async def test_it_is_what_uvicorn_would_have_sent(plane: Plane, port: int, name:
     """
     Byte for byte, whatever comes before and after it on its connection, and whether that stays open.
     """
-    async with served(plane.app, "httptools") as plain:
+    async with served(plane.app, "httptools") as (plain, _):
         ours, theirs = await _told(port, REQUESTS[name]), await _told(plain, REQUESTS[name])
     assert ours == theirs and ours.startswith(b"HTTP/1.1 ")
 

@@ -1,9 +1,9 @@
 """
 Answers that go out in one piece: head and body in one write, without the checks of what we write ourselves.
 
-Belongs here: uvicorn's cycle of one request, with a message of our own. Not here: what is answered (`sending`), or the
-bounds of what comes in (`head`). uvicorn alone writes twice, and looks through each header for what could break it,
-which costs a third of a request; see docs/internals/decisions/0015.
+Belongs here: uvicorn's cycle of one request, with a message of our own. Not here: what is answered (`sending`), when
+it is written (`outbox`), the bounds of what comes in (`head`). uvicorn alone writes twice, and looks through each
+header for what could break it; see docs/internals/decisions/0016-answers-in-one-write.md.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
+
+from standfast.api.outbox import Outbox
 
 WHOLE = "standfast.whole"
 """
@@ -23,6 +25,8 @@ class Cycle(RequestResponseCycle):
     """
     uvicorn's, which also takes whole answers.
     """
+
+    outbox: Outbox
 
     async def send(self, message: Any) -> None:
         """
@@ -45,10 +49,8 @@ class Cycle(RequestResponseCycle):
         parts.append(b"\r\n" if self.keep_alive else b"connection: close\r\n\r\n")
         if self.scope["method"] != "HEAD":
             parts.append(message["body"])
-        self.transport.write(b"".join(parts))
+        self.outbox.put(self.transport, b"".join(parts), last=not self.keep_alive)
         self.response_started = self.response_complete = True
         self.waiting_for_100_continue = False
         self.message_event.set()
-        if not self.keep_alive:
-            self.transport.close()
         self.on_response()
