@@ -16,7 +16,7 @@ import pytest
 from api_driver import ADDRESS, client_of, job, made
 from test_api_submit import problem
 
-from standfast.api import bounds, door
+from standfast.api import auth, bounds, door
 from standfast.api.auth import Role, Token, Tokens, TokensFile, authorize, digest_of, write_tokens
 from standfast.api.bounds import Buckets
 from standfast.api.problems import CATALOGUE, Throttled
@@ -100,10 +100,13 @@ class TestTokens:
         events = (await admin.get(f"/v1/jobs/{told['uid']}/events")).json()["items"]
         assert events[0]["actor"] == "admin"
 
-    async def test_a_new_tokens_file_counts_at_once(self, http: Http, tmp_path: Path) -> None:
+    async def test_a_new_tokens_file_counts_at_once(
+        self, http: Http, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """
         A token that is taken out lets nobody in any more; a broken or missing file lets nobody in at all, as 503.
         """
+        monkeypatch.setattr(auth, "LOOK_S", 0.0)
         headers = {"Authorization": f"Bearer {SECRETS[Role.VIEWER]}"}
         assert (await http.get("/v1/jobs", headers=headers)).status_code == 200
         _write(tmp_path / "tokens.json", [Role.ADMIN])
@@ -114,6 +117,18 @@ class TestTokens:
         problem(await http.get("/v1/jobs", headers=headers), 503, "unavailable")
         _write(tmp_path / "tokens.json")
         assert (await http.get("/v1/jobs", headers=headers)).status_code == 200
+
+    async def test_a_new_tokens_file_is_looked_for_all_the_time(self, http: Http, tmp_path: Path) -> None:
+        """
+        Under steady load too, though not for each request.
+        """
+        headers = {"Authorization": f"Bearer {SECRETS[Role.VIEWER]}"}
+        assert (await http.get("/v1/jobs", headers=headers)).status_code == 200
+        _write(tmp_path / "tokens.json", [Role.ADMIN])
+        async with asyncio.timeout(20):
+            while (await http.get("/v1/jobs", headers=headers)).status_code == 200:
+                pass
+        problem(await http.get("/v1/jobs", headers=headers), 401, "unauthenticated")
 
     async def test_only_digests_are_kept(self, settings: Settings, tmp_path: Path) -> None:
         """

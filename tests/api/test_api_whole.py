@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import asyncio
 import re
+from typing import Any
 
 import pytest
 from api_driver import served
 
+from standfast.api.sending import document
 from standfast.api.whole import WHOLE
 from standfast.wiring import Plane
 
@@ -86,3 +88,19 @@ async def test_only_a_server_that_takes_it_is_given_one(plane: Plane) -> None:
         await plane.app(scope, None, send)  # type: ignore[arg-type]
         counts[len(extensions)] = sent
     assert counts == {0: ["http.response.start", "http.response.body+body"], 1: ["http.response.start+body"]}
+
+
+async def test_a_proxy_s_word_is_still_taken() -> None:
+    """
+    uvicorn's own reading of X-Forwarded-For is asked where there is one, and only of a proxy that it trusts.
+    """
+    seen: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope["client"][0])
+        await document("")(scope, receive, send)
+
+    async with served(app) as (port, _):
+        for header in (b"", b"X-Forwarded-For: 192.0.2.7\r\n", b"X-Forwarded-Proto: https\r\n"):
+            await _told(port, b"GET / HTTP/1.1\r\n" + header + LAST)
+    assert seen == ["127.0.0.1", "192.0.2.7", "127.0.0.1"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Mapping
 from datetime import datetime
 from enum import IntEnum
@@ -60,15 +61,20 @@ class TokensFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     tokens: tuple[Token, ...] = ()
 
 
+LOOK_S = 0.01
+"""Between two looks at the tokens file: a look lets go of the interpreter, and may wait for it behind a commit."""
+
+
 class Tokens:
     """
-    The tokens of one file, read again when it changes; a broken file lets nobody in.
+    The tokens of one file, read again within `LOOK_S` of a change; a broken file lets nobody in.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._name = str(path)
         self._stamp: tuple[int, int] | None = None
+        self._looked_at = 0.0
         self._by_digest: Mapping[str, Caller] = {}
 
     @classmethod
@@ -93,19 +99,23 @@ class Tokens:
         try:
             self._refresh()
         except InvalidSpec as error:
-            self._by_digest, self._stamp = {}, None
+            self._by_digest, self._stamp, self._looked_at = {}, None, 0.0
             raise Unavailable("the tokens file cannot be read, so nobody is let in", hint=error.message) from error
         # The time of this look-up tells of digests only, which lead back to no secret of 256 random bits.
         return self._by_digest.get(digest_of(secret))
 
     def _refresh(self) -> None:
+        now = time.monotonic()
+        if now - self._looked_at < LOOK_S:
+            return
         try:
-            stat = os.stat(self._name)  # noqa: PTH116 - asked for with every request
+            stat = os.stat(self._name)  # noqa: PTH116 - asked for often
             stamp = (stat.st_mtime_ns, stat.st_size)
             if stamp != self._stamp:
                 tokens = read_tokens(self._path).tokens
                 self._by_digest = {t.digest: Caller(t.name, Role[t.role.upper()]) for t in tokens}
                 self._stamp = stamp
+            self._looked_at = now
         except FileNotFoundError as error:
             raise InvalidSpec([FieldError("/tokens_file", "not_found", f"{self._path} is not there")]) from error
         except OSError as error:

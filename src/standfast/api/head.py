@@ -12,6 +12,7 @@ import asyncio
 import time
 from typing import Any
 
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from standfast.api.outbox import outbox_of
@@ -36,6 +37,12 @@ class BoundedHttp(HttpToolsProtocol):
     _head_bytes = 0
     _idle_since: float | None = None
     _head_timer: asyncio.TimerHandle | None = None
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self._behind_proxy = self.app
+        if isinstance(self.app, ProxyHeadersMiddleware):
+            self.app = self.app.app
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """
@@ -133,6 +140,9 @@ class BoundedHttp(HttpToolsProtocol):
         cycle.__class__ = Cycle
         cycle.outbox = self._outbox  # type: ignore[attr-defined]
         cycle.scope["extensions"] = _EXTENSIONS
+        for name, _ in cycle.scope["headers"]:
+            if name.startswith(b"x-forwarded-") and app is self.app:
+                app = self._behind_proxy
         super()._start_asgi_task(cycle, app)
 
     def _await_head(self) -> None:

@@ -126,9 +126,9 @@ def accepted(answer: Accepted) -> Response:
     201 for a new job; 200 and `Idempotent-Replayed` for one that this request id had made.
     """
     job = answer.job
-    headers = {"ETag": f'"{job.revision}"', "Location": f"/v1/jobs/{job.uid}"}
+    headers = ((b"etag", b'"%d"' % job.revision), (b"location", b"/v1/jobs/" + job.uid.encode()))
     if answer.replayed:
-        return document(public.to_job(job), 200, {**headers, "Idempotent-Replayed": "true"})
+        return document(public.to_job(job), 200, (*headers, (b"idempotent-replayed", b"true")))
     # Its place in the queue is not counted here: it would cost more than accepting it did.
     return document(public.to_job(job), 201, headers)
 

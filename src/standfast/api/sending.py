@@ -22,12 +22,17 @@ from standfast.core.job.state import Job
 from standfast.wire import public
 
 _encoder = msgspec.json.Encoder()
+_JSON = (b"content-type", b"application/json")
 
 HOLD_MAX_S = 60.0
 """Longest that a request is held back waiting for news."""
 
 
-def document(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+Headers = tuple[tuple[bytes, bytes], ...]
+"""Names in lower case, with their values."""
+
+
+def document(value: Any, status: int = 200, headers: Headers = ()) -> Response:
     """
     `value` as JSON.
     """
@@ -41,12 +46,10 @@ class Sent(Response):
 
     background = None
 
-    def __init__(self, body: bytes, status: int, headers: dict[str, str] | None) -> None:
+    def __init__(self, body: bytes, status: int, headers: Headers) -> None:
         self.body = body
         self.status_code = status
-        self.raw_headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-        if headers:
-            self.raw_headers += [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
+        self.raw_headers = [_JSON, (b"content-length", b"%d" % len(body)), *headers]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """
@@ -65,7 +68,7 @@ async def job_document(desk: Desk, job: Job, status: int = 200) -> Response:
     """
     The job with its tag, and what it waits for.
     """
-    return document(public.to_job(job, await desk.waiting(job)), status, {"ETag": f'"{job.revision}"'})
+    return document(public.to_job(job, await desk.waiting(job)), status, ((b"etag", b'"%d"' % job.revision),))
 
 
 def demand_revision(request: Request, job: Job) -> None:
