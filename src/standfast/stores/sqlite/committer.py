@@ -1,10 +1,10 @@
 """
 Group commit: whatever piled up while the last COMMIT was out is the next batch, and one flush makes it durable.
 
-Statements run on the event loop. COMMIT, which waits for the disk, runs in a thread, unless the disk has been quick: then
-going to a thread and back takes longer than the flush, and the loop does it itself. Source of the shape: measured on
-this store's tables. A lingering timer cost up to 8 times the rate, a wake-up per caller a third of it, and a thread that
-runs the statements too starves while the loop is busy.
+Statements run on the event loop. COMMIT, which waits for the disk, runs in a thread, unless the disk has been quick:
+then going to a thread and back takes longer than the flush, and the loop does it itself. Source of the shape: measured
+on this store's tables. A lingering timer cost up to 8 times the rate, a wake-up per caller a third of it, and a thread
+that runs the statements too starves while the loop is busy.
 """
 
 from __future__ import annotations
