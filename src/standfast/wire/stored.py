@@ -70,6 +70,7 @@ class AttemptState(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw
 
     resources: Resources = Resources()
     mitigation: str | None = None
+    engine_note: str | None = None
     contact_lost_at: datetime | None = None
     contact_lost_because: str | None = None
     stop: Stop | None = None

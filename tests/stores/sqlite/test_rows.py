@@ -43,6 +43,7 @@ ATTEMPT = Attempt(
     closed_at=_at(6),
     engine_status="GONE",
     engine_ref="ref-1",
+    engine_note="pids 4, 5",
     contact_lost_at=_at(7),
     contact_lost_because="no answer",
     stop=Stop(cause=StopCause.CANCEL, asked_at=_at(8), by="ann", reason="enough"),

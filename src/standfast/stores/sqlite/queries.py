@@ -49,15 +49,15 @@ WHERE id = ?
 
 INSERT_ATTEMPT = """
 INSERT INTO attempts (incarnation, begun_at, sent_at, sends, engine_status, engine_ref, seen_at, started_at, ended_at,
-                      closed_at, ending, failure_class, failure_code, version, document, job, number)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                      closed_at, ending, failure_class, failure_code, version, document, id)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 
 UPDATE_ATTEMPT = """
 UPDATE attempts SET sent_at = ?, sends = ?, engine_status = ?, engine_ref = ?, seen_at = ?, started_at = ?,
                     ended_at = ?, closed_at = ?, ending = ?, failure_class = ?, failure_code = ?, version = ?,
                     document = ?
-WHERE job = ? AND number = ?
+WHERE id = ?
 """
 
 APPEND_EVENT = "INSERT INTO events (seq, job, revision, at, actor, version, document) VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -86,9 +86,9 @@ jobs.finished_at, jobs.state_version, jobs.state
 """
 
 ATTEMPTS_OF_JOB = """
-SELECT number, incarnation, begun_at, sent_at, sends, engine_status, engine_ref, seen_at, started_at, ended_at,
+SELECT id & 65535, incarnation, begun_at, sent_at, sends, engine_status, engine_ref, seen_at, started_at, ended_at,
        closed_at, ending, version, document
-FROM attempts WHERE job = ? ORDER BY number
+FROM attempts WHERE id BETWEEN ?1 << 16 AND ?1 << 16 | 65535 ORDER BY id
 """
 
 JOB_BY_UID = f"SELECT {JOB_COLUMNS} FROM jobs WHERE uid = ?"

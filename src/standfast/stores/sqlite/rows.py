@@ -182,6 +182,7 @@ def followed(job_id: int, attempt: Attempt) -> Row:
     state = AttemptState(
         resources=attempt.resources,
         mitigation=attempt.mitigation,
+        engine_note=attempt.engine_note,
         contact_lost_at=attempt.contact_lost_at,
         contact_lost_because=attempt.contact_lost_because,
         stop=attempt.stop,
@@ -202,8 +203,7 @@ def followed(job_id: int, attempt: Attempt) -> Row:
         failure.code if failure else None,
         VERSION,
         None if state == _NO_ATTEMPT_STATE else ATTEMPT.encode(state),
-        job_id,
-        attempt.number,
+        job_id << 16 | attempt.number,
     )
 
 
@@ -246,6 +246,7 @@ def attempt_of(uid: str, row: Row) -> Attempt:
         closed_at=_at(closed_us),
         engine_status=engine_status,
         engine_ref=engine_ref,
+        engine_note=state.engine_note,
         contact_lost_at=state.contact_lost_at,
         contact_lost_because=state.contact_lost_because,
         stop=state.stop,
