@@ -95,7 +95,7 @@ async def control_plane(settings: Settings) -> AsyncIterator[Plane]:
         limits=settings.limits,
     )
     loop = Loop(world)
-    intake = Intake(world, loop.moved)
+    intake = Intake(world, loop)
     app = build_app(
         world,
         intake,

@@ -82,4 +82,4 @@ def bench(
         limits=limits,
     )
     loop = Loop(world)
-    return Bench(world, loop, Intake(world, loop.moved), engine, kept)
+    return Bench(world, loop, Intake(world, loop), engine, kept)

@@ -6,8 +6,9 @@ Belongs here: what API, command line and embedded callers share. Not here: HTTP,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, Protocol
 
 import msgspec
 
@@ -27,13 +28,17 @@ from standfast.core.job.machine import Step, step
 from standfast.core.job.spec import Spec, check, check_names, digest
 from standfast.core.job.state import Job
 from standfast.ports.engine import Order
-from standfast.ports.store import Committed, Lost, Taken
+from standfast.ports.store import Committed, Lost
+from standfast.runtime.admission import Admission
 from standfast.runtime.archive import forget_archive
 from standfast.runtime.turn import wake
 from standfast.runtime.world import World
 
 SWAP_TRIES = 20
 """How often a command that lost its swap is taken again before the caller is told to come back."""
+
+CARRY_ON_S = 0.5
+"""Wait before a store that does not answer is asked again what became of a commit."""
 
 
 class Submission(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -68,14 +73,39 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
     engine_call: Mapping[str, Any]
 
 
-class Intake:
+class Following(Protocol):
     """
-    The door for commands. moved: told of every step that won, so that what it asks for is done at once.
+    Who does what accepted commands ask for: the loop.
     """
 
-    def __init__(self, world: World, moved: Callable[[Sequence[Step]], None] | None = None) -> None:
+    @property
+    def admission(self) -> Admission:
+        """
+        Who may start at once.
+        """
+        ...
+
+    def moved(self, steps: Sequence[Step]) -> None:
+        """
+        These steps won; do now what they ask for.
+        """
+        ...
+
+    def carry_on(self, work: Coroutine[Any, Any, None]) -> None:
+        """
+        Finish what a caller left behind.
+        """
+        ...
+
+
+class Intake:
+    """
+    The door for commands. loop: does at once what they ask for; without one they are stored, and wait.
+    """
+
+    def __init__(self, world: World, loop: Following | None = None) -> None:
         self._world = world
-        self._moved = moved
+        self._loop = loop
 
     async def submit(self, submission: Submission, *, by: str) -> Accepted:
         """
@@ -87,8 +117,8 @@ class Intake:
             Unavailable: Not known whether it was stored; send the same again.
         """
         given = self._opening(submission, by)
-        (committed,) = await self._commit([given])
-        return self._accepted(given, committed)
+        answers = await self._enter([given])
+        return self._accepted(given, answers[0])
 
     async def submit_many(self, submissions: Sequence[Submission], *, by: str) -> list[Accepted | StandfastError]:
         """
@@ -101,7 +131,7 @@ class Intake:
                 steps.append((index, self._opening(submission, by)))
             except StandfastError as error:
                 answers[index] = error
-        for (index, given), committed in zip(steps, await self._commit([s for _, s in steps]), strict=True):
+        for (index, given), committed in zip(steps, await self._enter([s for _, s in steps]), strict=True):
             try:
                 answers[index] = self._accepted(given, committed)
             except StandfastError as error:
@@ -134,8 +164,6 @@ class Intake:
                 return job
             (committed,) = await self._commit([taken])
             if isinstance(committed, Job):
-                if self._moved is not None:
-                    self._moved((taken,))
                 return committed
         raise Unavailable(f"{uid} changes too fast just now", code="store_busy", retry_after_s=0.1)
 
@@ -239,12 +267,73 @@ class Intake:
             )
         return Accepted(stored, replayed=True)
 
-    async def _commit(self, steps: Sequence[Step]) -> list[Committed]:
-        committed = await self._world.store.commit(steps)
-        wake(
-            self._world, (s for s, answer in zip(steps, committed, strict=True) if not isinstance(answer, Lost | Taken))
-        )
-        return committed
+    async def _enter(self, opened: Sequence[Step]) -> list[Committed]:
+        """
+        Commit the first steps of new jobs, and in the same commit the admission of those that may start at once; for
+        each the job as it then is, or why there is none.
+        """
+        if self._loop is None:
+            return await self._commit(opened)
+        steps = await self._loop.admission.enter(opened)
+        answers = await self._commit(steps, entering=True)
+        if len(steps) == len(opened):
+            return answers
+        latest: dict[str, Committed] = {}
+        for given, answer in zip(steps, answers, strict=True):
+            if given.before is None or isinstance(answer, Job):
+                latest[given.after.uid] = answer
+        return [latest[given.after.uid] for given in opened]
+
+    async def _commit(self, steps: Sequence[Step], *, entering: bool = False) -> list[Committed]:
+        """
+        Commit and follow. entering: the admission waits to be told how it went.
+        """
+        answers: list[Committed] = []
+        under_way = False
+        try:
+            answers = await self._world.store.commit(steps)
+        except asyncio.CancelledError:
+            if self._loop is not None:
+                # Perhaps they are written all the same, and then somebody must follow them.
+                under_way = True
+                self._loop.carry_on(self._carry_on(steps, entering=entering))
+            raise
+        finally:
+            if entering and not under_way and self._loop is not None:
+                self._loop.admission.entered(steps, answers)
+        self._follow([s for s, answer in zip(steps, answers, strict=True) if isinstance(answer, Job)])
+        return answers
+
+    def _follow(self, won: Sequence[Step]) -> None:
+        """
+        Have done what the steps ask for, which are durable.
+        """
+        latest = list({s.after.uid: s for s in won}.values())
+        wake(self._world, latest)
+        if self._loop is not None:
+            self._loop.moved(latest)
+
+    async def _carry_on(self, steps: Sequence[Step], *, entering: bool) -> None:
+        """
+        Find out what became of a commit whose caller went away, by sending the same again; and follow what is stored.
+
+        No launch can be sent twice by it: a step is followed by the one who committed it, and that caller is gone. What
+        somebody has moved on since is not as the step left it, and is followed by them.
+        """
+        told: list[Committed] = []
+        try:
+            while True:
+                try:
+                    await self._world.store.commit(steps)
+                    stored = {job.uid: job for job in await self._world.store.load([s.after.uid for s in steps])}
+                    break
+                except Unavailable:
+                    await self._world.clock.sleep(CARRY_ON_S)
+            told += (stored.get(s.after.uid) or Lost(s.after.uid) for s in steps)
+        finally:
+            if entering and self._loop is not None:
+                self._loop.admission.entered(steps, told)
+        self._follow([s for s in steps if stored.get(s.after.uid) == s.after])
 
 
 def order_of(job: Job, handle: str, number: int) -> Order:

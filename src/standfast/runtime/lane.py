@@ -20,10 +20,11 @@ from standfast.core.job.actions import Halt, Launch, Look, Remove
 from standfast.core.job.evidence import Verdict
 from standfast.core.job.inputs import Remainder, Removed
 from standfast.core.job.machine import Step
-from standfast.core.job.observation import Absent, Ended, Observation, Unreachable
+from standfast.core.job.observation import Absent, Ended, Observation, Present, Unreachable
 from standfast.core.job.state import Job
 from standfast.ports.engine import Engine
 from standfast.runtime.archive import archived
+from standfast.runtime.incarnations import Incarnations
 from standfast.runtime.intake import forget, order_of
 from standfast.runtime.turn import Told, take
 from standfast.runtime.world import World
@@ -42,15 +43,21 @@ STORE_RETRY_S = 0.5
 class Lane:
     """
     Calls to one engine, from the moment it is `opened`. `moved` is told of every step that won here.
+
+    launched: told of each handle whose launch was answered, once that answer is in the inbox.
     """
 
-    def __init__(self, world: World, engine: Engine, moved: Callable[[Sequence[Step]], None]) -> None:
+    def __init__(
+        self, world: World, engine: Engine, moved: Callable[[Sequence[Step]], None], incarnations: Incarnations
+    ) -> None:
         self.engine = engine
         self.launching: set[str] = set()
+        self.launched: Callable[[str], None] = lambda handle: None
         self.opened = asyncio.Event()
         self.trouble: str | None = None
         self._world = world
         self._moved = moved
+        self._incarnations = incarnations
         self._to_launch: deque[Job] = deque()
         self._launchers = 0
         self._looks: dict[int, set[str]] = {}
@@ -68,19 +75,20 @@ class Lane:
         """
         looks: list[Job] = []
         for s in steps:
-            match s.action:
-                case Launch():
-                    self._launch(s.after)
-                case Look():
-                    looks.append(s.after)
-                case Halt() if s.after.attempt.handle not in self._halting:
+            action = s.action
+            if isinstance(action, Launch):
+                self._launch(s.after)
+            elif isinstance(action, Look):
+                looks.append(s.after)
+            elif isinstance(action, Halt):
+                if s.after.attempt.handle not in self._halting:
                     self._halting.add(s.after.attempt.handle)
-                    self._spawn(self._halt_one(s.after))
-                case Remove(what) if s.after.uid not in self._removing:
-                    self._removing.add(s.after.uid)
-                    self._spawn(self._remove_one(s.after, what))
+                    self.spawn(self._halt_one(s.after))
+            elif isinstance(action, Remove) and s.after.uid not in self._removing:
+                self._removing.add(s.after.uid)
+                self.spawn(self._remove_one(s.after, action.what))
         if looks:
-            self._spawn(self._look_at(looks))
+            self.spawn(self._look_at(looks))
 
     async def look(self, handles: Sequence[str]) -> dict[str, Observation]:
         """
@@ -90,17 +98,31 @@ class Lane:
         """
         seen: dict[str, Observation] = {}
         self._clock_starts()
+        loop = asyncio.get_running_loop()
         for start in range(0, len(handles), LOOK_CHUNK):
             chunk = handles[start : start + LOOK_CHUNK]
             launched: set[str] = set()
             self._looks[id(launched)] = launched
+            asked_s = loop.time()
             try:
                 answer = await self._ask("look", self.engine.look(chunk))
             finally:
                 del self._looks[id(launched)]
             told = dict.fromkeys(chunk, answer) if isinstance(answer, Unreachable) else answer
-            seen.update((h, self._in_doubt(h, one)) for h, one in told.items() if h not in launched)
+            self._heard(next(iter(told.values()), None), asked_s)
+            for handle, one in told.items():
+                if handle not in launched:
+                    seen[handle] = self._in_doubt(handle, one)
         return seen
+
+    def _heard(self, seen: Observation | None, asked_s: float) -> None:
+        """
+        Note in which life the engine gave this answer.
+        """
+        if isinstance(seen, Present | Ended | Absent):
+            self._incarnations.heard(self.engine.name, seen.incarnation, asked_s=asked_s)
+        elif isinstance(seen, Unreachable):
+            self._incarnations.silent(self.engine.name)
 
     def _clock_starts(self) -> float:
         """
@@ -132,7 +154,7 @@ class Lane:
         self._inbox += told
         if self._inbox and not self._draining:
             self._draining = True
-            self._spawn(self._drain())
+            self.spawn(self._drain())
 
     async def idle(self, timeout_s: float) -> bool:
         """
@@ -162,7 +184,7 @@ class Lane:
             self._to_launch.append(job)
             if self._launchers < self._world.limits.launches:
                 self._launchers += 1
-                self._spawn(self._launch_waiting())
+                self.spawn(self._launch_waiting())
 
     async def _launch_waiting(self) -> None:
         """
@@ -175,14 +197,18 @@ class Lane:
             self._launchers -= 1
 
     async def _launch_one(self, job: Job) -> None:
-        handle = job.attempt.handle
+        loop, attempt = asyncio.get_running_loop(), job.attempt
+        handle = attempt.handle
+        asked_s = loop.time()
         try:
-            seen = await self._ask("launch", self.engine.launch(order_of(job, handle, job.attempt.number)))
+            seen = await self._ask("launch", self.engine.launch(order_of(job, handle, attempt.number)))
         finally:
             self.launching.discard(handle)
         if isinstance(seen, Unreachable):
-            self._sent_s[handle] = asyncio.get_running_loop().time()
+            self._sent_s[handle] = loop.time()
+        self._heard(seen, asked_s)
         self.tell((Told(job.uid, handle, seen, job),))
+        self.launched(handle)
 
     async def _look_at(self, jobs: Sequence[Job]) -> None:
         asked = {job.attempt.handle: job for job in jobs if job.attempt.handle not in self.launching}
@@ -224,6 +250,8 @@ class Lane:
         """
         try:
             while self._inbox:
+                # One tick later, so that all who have something to tell in this turn of the loop share the commit.
+                await asyncio.sleep(0)
                 told, self._inbox = self._inbox, []
                 try:
                     told = await archived(self._world, told)
@@ -255,7 +283,10 @@ class Lane:
             reason = f"{type(error).__name__}: {error}"
         return Unreachable(at=self._world.clock.now(), by=f"{self.engine.name}.{call}", reason=reason)
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """
+        Do this beside everything else; `idle` waits for it.
+        """
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)

@@ -8,8 +8,9 @@ recovery mode.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import structlog
@@ -39,6 +40,9 @@ CLOCK_TOLERANCE = timedelta(seconds=1)
 ADMIT_AGAIN_S = 60.0
 """Queues are looked through this often though nothing was heard: a hint may be lost, or a start time come twice."""
 
+RESTART_S = 1.0
+"""Pause before a task of the loop that died begins anew; the control plane is not ready meanwhile."""
+
 COOL_S = 5.0
 """A due job whose turn changed nothing and set no later wake time is left alone this long."""
 
@@ -52,14 +56,20 @@ class Loop:
         self._world = world
         self._outages: tuple[Outage, ...] = ()
         self._set_back = timedelta()
+        self._old_clock_until = world.clock.now()
         self.fence = 0
-        self._lanes = {name: Lane(world, engine, self.moved) for name, engine in world.engines.items()}
+        self.admission = Admission(world)
+        incarnations = self.admission.incarnations
+        self._lanes = {name: Lane(world, engine, self.moved, incarnations) for name, engine in world.engines.items()}
         self._observers = {name: Observer(world, lane) for name, lane in self._lanes.items()}
-        self._admission = Admission(world)
         self._sweep = Sweep(world)
         self._cooling: dict[str, datetime] = {}
+        self._due_at: datetime | None = None
         self._tasks: list[asyncio.Task[None]] = []
+        self._left_behind: set[asyncio.Task[None]] = set()
+        self._stopped = False
         self._failed: str | None = None
+        self._died: dict[str, str] = {}
 
     async def start(self) -> None:
         """
@@ -68,22 +78,25 @@ class Loop:
         Raises:
             Unavailable: The store is held by another process, or cannot be read; nothing was started.
         """
-        epoch = await self._world.store.begin(self._world.clock.now())
+        now = self._world.clock.now()
+        epoch = await self._world.store.begin(now)
         self.fence, self._outages, self._set_back = epoch.fence, epoch.outages, timedelta(seconds=epoch.set_back_s)
+        self._old_clock_until = now + self._set_back if self._set_back >= CLOCK_TOLERANCE else now
         watched = await self._world.store.watched()
         for name, observer in self._observers.items():
             observer.load(one for one in watched if one.engine == name)
         log.info("started", fence=self.fence, watched=len(watched), outages=len(self._outages))
-        self._run("due", self._take_due())
+        self._run("due", self._take_due)
         for name, lane in self._lanes.items():
-            self._run(f"observe {name}", self._observe(lane, self._observers[name]))
-            self._run(f"admit {name}", self._admit(lane))
-            self._run(f"sweep {name}", self._sweep.run(lane))
+            self._run(f"observe {name}", partial(self._observe, lane, self._observers[name]))
+            self._run(f"admit {name}", partial(self._admit, lane))
+            self._run(f"sweep {name}", partial(self._sweep.run, lane))
 
     async def stop(self) -> None:
         """
         Take no new work, wait for the calls under way, let go. What runs on engines goes on.
         """
+        self.admission.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -91,6 +104,10 @@ class Loop:
             if not await lane.idle(self._world.limits.drain_s):
                 log.warning("drain_timeout", engine=name)
                 lane.abandon()
+        # From here on the rows alone say what is to be done; the next start reads them.
+        self._stopped = True
+        for task in self._left_behind:
+            task.cancel()
         for engine in self._world.engines.values():
             await engine.close()
 
@@ -106,28 +123,48 @@ class Loop:
         """
         What keeps the loop from doing its work; None if nothing does.
         """
-        return self._failed or next((lane.trouble for lane in self._lanes.values() if lane.trouble), None)
+        lanes = (lane.trouble for lane in self._lanes.values() if lane.trouble)
+        return self._failed or next(iter(self._died.values()), None) or next(lanes, None)
 
     async def waiting(self, job: Job) -> Waiting | None:
         """
         What a queued job waits for.
         """
-        return await self._admission.waiting(job)
+        return await self.admission.waiting(job)
 
     def moved(self, steps: Sequence[Step]) -> None:
         """
         Follow steps that won, whoever caused them, and do what they ask for.
         """
-        by_engine: dict[str, list[Step]] = {}
+        if self._stopped:
+            return
+        earliest: datetime | None = None
         for s in steps:
-            by_engine.setdefault(s.after.spec.engine, []).append(s)
-            if s.events:
-                self._cooling.pop(s.after.uid, None)
-        for name, some in by_engine.items():
+            after = s.after
+            if s.events and self._cooling:
+                self._cooling.pop(after.uid, None)
+            if after.wake_at is not None and (earliest is None or after.wake_at < earliest):
+                earliest = after.wake_at
+        if earliest is not None and (self._due_at is None or earliest < self._due_at):
+            self._world.wakeups.hint(DUE)
+        for name, some in _by_engine(steps).items():
             if name in self._lanes:
                 self._observers[name].moved(some)
                 # A step without events only moved a wake time: whoever caused it acts by itself.
                 self._lanes[name].act(s for s in some if s.events and not isinstance(s.action, Look))
+
+    def carry_on(self, work: Coroutine[Any, Any, None]) -> None:
+        """
+        Finish what a caller left behind, beside everything else.
+        """
+        task = asyncio.get_running_loop().create_task(work)
+        self._left_behind.add(task)
+        task.add_done_callback(self._carried_on)
+
+    def _carried_on(self, task: asyncio.Task[None]) -> None:
+        self._left_behind.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            log.error("carry_on_failed", exc_info=task.exception())
 
     async def _take_due(self) -> None:
         """
@@ -144,7 +181,10 @@ class Loop:
                 log.warning("store_unavailable", error=str(error))
                 next_at = world.clock.now() + timedelta(seconds=RETRY_S)
                 seen = world.wakeups.seen(DUE)
+            # Who is due later than this round would come by itself need not be told of.
+            self._due_at = next_at
             await world.wakeups.wait(DUE, seen=seen, until=next_at)
+            self._due_at = None
 
     async def _one_round(self) -> datetime | None:
         """
@@ -164,7 +204,7 @@ class Loop:
             if not s.events and isinstance(s.action, Look | Halt | Remove) and s.after.spec.engine in self._lanes:
                 self._lanes[s.after.spec.engine].act((s,))
         later = [at for at in (due.next_at, *self._cooling.values()) if at is not None]
-        if len(due.jobs) == world.limits.batch or len(won) < len(changed):
+        if len(due.jobs) >= world.limits.batch or len(won) < len(changed):
             return now
         return min(later, default=None)
 
@@ -172,33 +212,45 @@ class Loop:
         """
         Open the engine, however long that takes, and watch.
         """
-        while True:
+        name, troubles = lane.engine.name, self.admission.trouble
+        while not lane.opened.is_set():
             try:
                 await lane.engine.open(observer.hint)
                 lane.opened.set()
-                self._admission.trouble.pop(lane.engine.name, None)
-                break
+                self.admission.incarnations.opened(name)
+                troubles.pop(name, None)
             except Unavailable as error:
-                if self._admission.trouble.get(lane.engine.name) != error.message:
-                    log.warning("engine_unavailable", engine=lane.engine.name, error=error.message)
-                self._admission.trouble[lane.engine.name] = error.message
+                if troubles.get(name) != error.message:
+                    log.warning("engine_unavailable", engine=name, error=error.message)
+                troubles[name] = error.message
                 await self._world.clock.sleep(RETRY_S)
         await observer.run()
 
     async def _due(self, now: datetime) -> DueJobs:
         """
         Who is due; after the machine's clock was set back, also those whose wake time was reckoned by the old clock.
+
+        Those who wait by the new clock are passed over page by page, so that they never hide who is due behind them.
         """
-        store, limit, skip = self._world.store, self._world.limits.batch, self._cooling.keys()
-        if self._set_back < CLOCK_TOLERANCE:
+        store, limit, skip = self._world.store, self._world.limits.batch, set(self._cooling)
+        if now >= self._old_clock_until:
             return await store.due(now, limit=limit, skip=skip)
-        due = await store.due(now + self._set_back, limit=limit, skip=skip)
-        ours = [job for job in due.jobs if job.updated_at > now or (job.wake_at is not None and job.wake_at <= now)]
-        later = [job.wake_at for job in due.jobs if job.wake_at is not None and job not in ours]
+        ours: list[Job] = []
+        later: list[datetime] = []
+        while True:
+            due = await store.due(now + self._set_back, limit=limit, skip=skip)
+            for job in due.jobs:
+                skip.add(job.uid)
+                if job.updated_at > now or (job.wake_at is not None and job.wake_at <= now):
+                    ours.append(job)
+                elif job.wake_at is not None:
+                    later.append(job.wake_at)
+            if len(due.jobs) < limit or len(ours) >= limit:
+                break
         if due.next_at is not None:
             # It may have been reckoned by either clock; too early costs one look.
             later.append(due.next_at - self._set_back)
-        return DueJobs(ours, min(later, default=None))
+        return DueJobs(ours[:limit], min(later, default=None))
 
     async def _admit(self, lane: Lane) -> None:
         """
@@ -209,26 +261,44 @@ class Loop:
         while True:
             seen, until = world.wakeups.seen(TURN), world.clock.now() + timedelta(seconds=ADMIT_AGAIN_S)
             try:
-                won = await self._admission.admit(lane.engine)
-                self._admission.trouble.pop(lane.engine.name, None)
+                won = await self.admission.admit(lane.engine)
+                self.admission.trouble.pop(lane.engine.name, None)
                 self.moved(won)
                 if won:
                     continue
             except (Unavailable, TimeoutError) as error:
                 told = str(error) or "no answer in time"
-                if self._admission.trouble.get(lane.engine.name) != told:
+                if self.admission.trouble.get(lane.engine.name) != told:
                     log.warning("admission_waits", engine=lane.engine.name, error=told)
-                self._admission.trouble[lane.engine.name] = told
+                self.admission.trouble[lane.engine.name] = told
                 until = world.clock.now() + timedelta(seconds=RETRY_S)
                 seen = world.wakeups.seen(TURN)
             await world.wakeups.wait(TURN, seen=seen, until=until)
 
-    def _run(self, name: str, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work, name=name)
-        task.add_done_callback(self._ended)
-        self._tasks.append(task)
+    def _run(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._tasks.append(asyncio.get_running_loop().create_task(self._kept_up(name, work), name=name))
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and task.exception() is not None:
-            self._failed = f"task {task.get_name()} died: {task.exception()}"
-            log.critical("loop_task_died", task=task.get_name(), exc_info=task.exception())
+    async def _kept_up(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """
+        Do this for as long as the loop runs: what dies of a bug is said aloud, and begins anew after a pause.
+        """
+        while True:
+            try:
+                await work()
+            except Exception as error:
+                self._died[name] = f"task {name} died: {type(error).__name__}: {error}"
+                log.critical("loop_task_died", task=name, exc_info=error)
+            await self._world.clock.sleep(RESTART_S)
+            self._died.pop(name, None)
+
+
+def _by_engine(steps: Sequence[Step]) -> Mapping[str, Sequence[Step]]:
+    """
+    The steps of each engine, in order.
+    """
+    if len(steps) == 1:
+        return {steps[0].after.spec.engine: steps}
+    by_engine: dict[str, list[Step]] = {}
+    for s in steps:
+        by_engine.setdefault(s.after.spec.engine, []).append(s)
+    return by_engine

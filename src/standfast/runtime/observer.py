@@ -8,13 +8,14 @@ loaded from the store at the start and never acted on. A look that shows nothing
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import msgspec
 import structlog
 
 from standfast.core.job.machine import Step
 from standfast.core.job.observation import Observation, Unreachable
+from standfast.core.job.state import HOLDS_SLOT
 from standfast.ports.engine import Capability
 from standfast.ports.store import Watched
 from standfast.runtime.lane import Lane
@@ -44,15 +45,18 @@ class Observer:
         self._last: dict[str, Observation] = {}
         self._silences: dict[str, int] = {}
         self._hinted: set[str] = set()
-        self._stir = asyncio.Event()
+        self._hurrying = False
+        self._one_at_a_time = asyncio.Lock()
+        self._some = asyncio.Event()
         self.looked = asyncio.Event()
+        lane.launched = self.launched
 
     def load(self, watched: Iterable[Watched]) -> None:
         """
         Watch these from now on; the next look comes at once.
         """
         self._watched.update((one.handle, one.uid) for one in watched)
-        self._stir.set()
+        self._some.set()
 
     def hint(self, handle: str) -> None:
         """
@@ -60,73 +64,87 @@ class Observer:
         """
         if handle in self._watched:
             self._hinted.add(handle)
-            self._stir.set()
+            if handle not in self._lane.launching:
+                self._hurry()
 
-    def moved(self, steps: Sequence[Step]) -> None:
+    def launched(self, handle: str) -> None:
+        """
+        The launch was answered; a hint that came while it was under way is followed now, into the same turn.
+        """
+        if handle in self._hinted:
+            self._hurry()
+
+    def moved(self, steps: Iterable[Step]) -> None:
         """
         Follow what was committed: watch whoever holds a slot, forget whoever does not.
         """
         for s in steps:
-            if not s.after.attempts:
+            after = s.after
+            if not after.attempts:
                 continue
-            handle = s.after.attempt.handle
-            if s.after.phase.holds_slot:
+            handle = after.attempts[-1].handle
+            if after.phase in HOLDS_SLOT:
                 if handle not in self._watched:
-                    self._watched[handle] = s.after.uid
-                    if len(self._watched) == 1:
-                        self._stir.set()
-                if s.before is None or s.before.phase is not s.after.phase:
+                    self._watched[handle] = after.uid
+                    if not self._some.is_set():
+                        self._some.set()
+                elif s.before is None or s.before.phase is not after.phase:
                     self._last.pop(handle, None)
-                if handle in self._hinted:
-                    # The hint came while the launch was under way; its answer is in, so the look is due now.
-                    self._stir.set()
-            else:
-                self._watched.pop(handle, None)
+            elif self._watched.pop(handle, None) is not None:
                 self._last.pop(handle, None)
                 self._silences.pop(handle, None)
                 self._hinted.discard(handle)
 
     async def run(self) -> None:
         """
-        Look until cancelled; sleeps without a timer while nothing is watched.
+        Look at everything now and then until cancelled; sleeps without a timer while nothing is watched.
         """
-        await self._look_at(list(self._watched))
+        await self._look_at(self._watched)
         self.looked.set()
         loop = asyncio.get_running_loop()
-        full_at = loop.time() + self._every_s
         forget_at = loop.time() + TELL_AGAIN_S
         while True:
-            timeout_s = max(0.0, full_at - loop.time()) if self._watched else None
-            try:
-                async with asyncio.timeout(timeout_s):
-                    await self._stir.wait()
-            except TimeoutError:
-                pass
-            self._stir.clear()
-            if loop.time() >= full_at:
-                if loop.time() >= forget_at:
-                    # What was told may have been lost on its way: tell the levels again now and then.
-                    self._last.clear()
-                    forget_at = loop.time() + TELL_AGAIN_S
-                await self._look_at(list(self._watched))
-                full_at = loop.time() + self._every_s
-            elif self._hinted:
-                ready = sorted(handle for handle in self._hinted if handle not in self._lane.launching)
+            if not self._watched:
+                self._some.clear()
+                await self._some.wait()
+            await self._world.clock.sleep(self._every_s)
+            if loop.time() >= forget_at:
+                # What was told may have been lost on its way: tell the levels again now and then.
+                self._last.clear()
+                forget_at = loop.time() + TELL_AGAIN_S
+            await self._look_at(self._watched)
+
+    def _hurry(self) -> None:
+        if not self._hurrying:
+            self._hurrying = True
+            self._lane.spawn(self._look_at_hinted())
+
+    async def _look_at_hinted(self) -> None:
+        launching = self._lane.launching
+        try:
+            while ready := sorted(handle for handle in self._hinted if handle not in launching):
                 self._hinted.difference_update(ready)
                 await self._look_at(ready)
+        finally:
+            self._hurrying = False
 
-    async def _look_at(self, handles: Sequence[str]) -> None:
-        asked = [handle for handle in handles if handle not in self._lane.launching]
-        if not asked:
-            return
-        seen = await self._lane.look(asked)
-        self._lane.tell(
-            [
-                Told(self._watched[handle], handle, observation)
-                for handle, observation in seen.items()
-                if handle in self._watched and self._news(handle, observation)
-            ]
-        )
+    async def _look_at(self, handles: Iterable[str]) -> None:
+        """
+        One look at a time, so that no answer is overtaken by an older one.
+        """
+        async with self._one_at_a_time:
+            asked = [handle for handle in handles if handle not in self._lane.launching]
+            if not asked:
+                return
+            seen = await self._lane.look(asked)
+            watched = self._watched
+            self._lane.tell(
+                [
+                    Told(watched[handle], handle, observation)
+                    for handle, observation in seen.items()
+                    if handle in watched and self._news(handle, observation)
+                ]
+            )
 
     def _news(self, handle: str, seen: Observation) -> bool:
         """

@@ -15,9 +15,9 @@ from standfast.core.errors import IllegalTransition
 from standfast.core.job.inputs import Due, Removed
 from standfast.core.job.machine import Step, step
 from standfast.core.job.observation import Observation
-from standfast.core.job.state import Job, Phase
+from standfast.core.job.state import HOLDS_SLOT, Job, Phase
 from standfast.ports.store import Lost
-from standfast.runtime.world import DUE, EVENTS, TURN, World
+from standfast.runtime.world import EVENTS, FREED, QUEUED, TURN, World
 
 log = structlog.get_logger(__name__)
 
@@ -74,20 +74,28 @@ async def commit(world: World, steps: Sequence[Step]) -> list[Job | Lost]:
 
 def wake(world: World, steps: Iterable[Step]) -> None:
     """
-    Hint whoever waits for what these committed steps may have changed, and nobody else: a needless turn costs a read.
+    Hint whoever waits for what these committed steps, the last of each job, may have changed, and nobody else.
+
+    Who waits for wake times is told by the loop, which knows when it would wake by itself.
     """
-    topics: set[str] = set()
+    told = queued = freed = False
     for s in steps:
-        before, after = s.before, s.after
+        before, phase = s.before, s.after.phase
         if s.events:
-            topics.add(EVENTS)
-        if after.wake_at is not None:
-            topics.add(DUE)
-        freed = before is not None and before.phase.holds_slot and not after.phase.holds_slot
-        if freed or after.phase is Phase.QUEUED:
-            topics.add(TURN)
-    for topic in topics:
-        world.wakeups.hint(topic)
+            told = True
+        if phase is Phase.QUEUED:
+            queued = True
+        elif before is not None and before.phase in HOLDS_SLOT and phase not in HOLDS_SLOT:
+            freed = True
+    hint = world.wakeups.hint
+    if told:
+        hint(EVENTS)
+    if queued:
+        hint(QUEUED)
+    if freed:
+        hint(FREED)
+    if queued or freed:
+        hint(TURN)
 
 
 async def _steps(world: World, told: Sequence[Told], jobs: dict[str, Job]) -> list[Step]:

@@ -19,6 +19,12 @@ from standfast.ports.wakeups import Wakeups
 TURN = "turn"
 """Wakeup topic: a job was queued, or a slot came free."""
 
+QUEUED = "queued"
+"""Wakeup topic: a job was queued."""
+
+FREED = "freed"
+"""Wakeup topic: a slot came free."""
+
 DUE = "due"
 """Wakeup topic: a wake time was set."""
 

@@ -131,7 +131,7 @@ class Lives:
                 ),
             )
             self._loop = Loop(world)
-            self._intake = Intake(world, self._loop.moved)
+            self._intake = Intake(world, self._loop)
             stage.note(f"a control plane starts, its clock {skew_s:+.1f} s off")
             starting = stage.loop.create_task(self._loop.start())
             over = stage.loop.create_task(life.over.wait())
