@@ -212,6 +212,45 @@ def test_two_embedded_verbs_at_once(world: dict[str, str]) -> None:
     assert (second.returncode, second.stdout) == (0, "second\n"), second.stderr
 
 
+def test_a_line_says_how_it_stands_and_gets_out_of_the_way(world: dict[str, str]) -> None:
+    """
+    On a terminal it is drawn over itself, also without colour, with the seconds that pass; output stands above it,
+    whole, and when all is over the line is gone.
+    """
+    script = "sleep 1.6; echo one; echo two >&2; sleep 0.6; echo three"
+    shown = OnTerminal({**world, "NO_COLOR": "1"}, "run", "--", "sh", "-c", script)
+    shown.read_until("1s   the engine says running")
+    assert shown.end() == 0
+    text = shown.seen
+
+    assert text.count("\r● running") >= 4
+    assert "\x1b" not in text
+    for line in ("one", "two", "three"):
+        assert f"\r{line}\r\n" in text or f"\n{line}\r\n" in text, f"{line!r} shares its line with the status"
+    assert "\r● running" not in text[text.index("✓ succeeded") :]
+
+
+@pytest.mark.parametrize("calm", [{"TERM": "dumb"}, {"CI": "1"}])
+def test_no_line_is_drawn_for_a_log(world: dict[str, str], calm: dict[str, str]) -> None:
+    """
+    One line a change, and no carriage return but those of the terminal's own line ends.
+    """
+    shown = OnTerminal({**world, **calm}, "run", "--", "sleep", "0.8")
+    assert shown.end() == 0
+
+    assert "\r" not in shown.seen.replace("\r\n", "")
+
+
+def test_nothing_is_drawn_without_a_terminal_or_when_quiet(world: dict[str, str]) -> None:
+    """
+    A file gets lines; -q gets nothing of ours.
+    """
+    quiet = OnTerminal(world, "run", "-q", "--", "sh", "-c", "sleep 0.8; echo done")
+
+    assert "\r" not in call(world, "run", "--", "sleep", "0.8").stderr
+    assert quiet.end() == 0 and quiet.seen == "done\r\n"
+
+
 def test_ctrl_c_detaches_and_the_job_goes_on(world: dict[str, str]) -> None:
     """
     Exit 130; the printed run --attach works; the job was never stopped.

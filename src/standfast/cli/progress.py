@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from standfast.cli import output
 from standfast.cli.exits import Exit, exit_of_phase
+from standfast.cli.manual import in_words
 from standfast.cli.session import Session
 from standfast.cli.terminal import inert
 from standfast.cli.times import span
@@ -22,6 +24,12 @@ if TYPE_CHECKING:
 
 LOG_JOIN_S = 10.0
 """Longest wait for the rest of the output once the job is final."""
+
+HOLD_S = 20.0
+"""Of one question for a change."""
+
+PLACE_S = 3.0
+"""The same while a job is queued, so that its place is not older than this."""
 
 GLYPHS = {
     "Submitted": "✓",
@@ -38,8 +46,8 @@ GLYPHS = {
     "Failed": "✗",
     "Cancelled": "⊘",
 }
-SILENT = ("Submitted", "StatusChanged", "RemainderRemoved", "BackoffElapsed")
-"""Events that say nothing new to somebody who watches."""
+SILENT = ("Submitted", "StatusChanged", "RemainderRemoved", "BackoffElapsed", "Succeeded", "Failed", "Cancelled")
+"""Events that say nothing new to somebody who watches; how it ended is told by the last line."""
 
 
 def follow(session: Session, job: JobView, *, pass_exit_code: bool, quiet: bool) -> int:
@@ -51,12 +59,9 @@ def follow(session: Session, job: JobView, *, pass_exit_code: bool, quiet: bool)
     for reader in readers:
         reader.start()
     try:
-        for event in job.events(follow=True):
-            if not quiet and event.type not in SILENT:
-                _tell(session, event, time.monotonic() - begun)
+        done = _to_its_end(session, job, begun, quiet=quiet)
         for reader in readers:
             reader.join(LOG_JOIN_S)
-        done = job.refresh()
     except KeyboardInterrupt:
         _detached(session, job)
         return Exit.DETACHED
@@ -69,6 +74,53 @@ def follow(session: Session, job: JobView, *, pass_exit_code: bool, quiet: bool)
             + f"   {span(time.monotonic() - begun)}"
         )
     return _code(done, pass_exit_code)
+
+
+def _to_its_end(session: Session, job: JobView, begun: float, *, quiet: bool) -> JobView:
+    """
+    The final job, after each event was told; on a terminal the last line says how it stands meanwhile.
+    """
+    now = _Now(session, job.refresh())
+    seen = 0
+    with ExitStack() as stack:
+        if session.terminal.live and not quiet:
+            stack.enter_context(session.terminal.status.shown(now.line, now.painted))
+        while True:
+            for event in now.view.events(after=seen):
+                seen = event.seq
+                if not quiet and event.type not in SILENT:
+                    _tell(session, event, time.monotonic() - begun)
+            if now.view.final:
+                return now.view
+            # While it is queued its place changes, though nothing happens to it.
+            hold_s = PLACE_S if now.view.phase == "queued" else HOLD_S
+            now.view = session.client.jobs.changed(now.view, timeout=hold_s)
+
+
+class _Now:
+    """
+    How the job stands, in one line.
+    """
+
+    def __init__(self, session: Session, view: JobView) -> None:
+        self._session = session
+        self.view = view
+
+    def line(self) -> str:
+        """
+        Phase, why, and for how long so.
+        """
+        view = self.view
+        phase = view.phase.replace("_", " ")
+        since_s = (self._session.now() - view.why.since).total_seconds()
+        talk = self._session.terminal.talk
+        return talk.plain(f"{talk.glyph(view.phase)} {phase:<11} {span(since_s):>5}   {inert(view.why.message)}")
+
+    def painted(self, line: str) -> str:
+        """
+        The line in the colour of the phase.
+        """
+        return self._session.terminal.talk.paint(line, self.view.phase)
 
 
 def _code(job: JobView, pass_exit_code: bool) -> int:
@@ -109,9 +161,7 @@ class _Reader(threading.Thread):
         to_out = self._stream == "stdout" and self._session.format.for_people
         try:
             for line in self._job.logs(stream=self._stream, follow=True):
-                stream = terminal.out if to_out else terminal.err
-                stream.write(line.text + "\n")
-                stream.flush()
+                terminal.write_line(line.text, out=to_out)
         except ClientError as error:
             terminal.say(f"-- {self._stream} cannot be shown: {error.message} --")
         except (BrokenPipeError, ValueError):
@@ -152,8 +202,10 @@ def _words(event: answers.Event) -> str:
             return f"uncertain   {inert(str(data.get('message')))}"
         case "Resolved":
             return inert(f"resolved    as {data.get('answer')} by {data.get('by')}: {data.get('because')}")
+        case "ContactLost":
+            return f"silent      {inert(str(data.get('reason')))}; that is no news about the job"
         case _:
-            return event.type
+            return in_words(event.type).lower()
 
 
 def _detached(session: Session, job: JobView) -> None:

@@ -45,7 +45,8 @@ def run(
     Submit a job and follow it to its end; exit 0, 8 or 9 as it succeeded, failed or was cancelled.
 
     FILE is a manifest (.yaml, .json, - for stdin), or a program whose arguments stand behind --. Without FILE the words
-    behind -- are the command. The job's output goes to stdout and stderr, what happens to it to stderr.
+    behind -- are the command. The job's output goes to stdout and stderr, what happens to it to stderr; on a terminal
+    the last line says how it stands.
 
     Ctrl-C detaches and never cancels. Without a configured server this process is the control plane: the job outlives
     it all the same, and the next standfast command on the same state folder finds it.

@@ -48,11 +48,18 @@ def columns(
     ]
 
 
-def _cell(text: str, columns_wide: int) -> str:
-    taken = width(text)
-    if taken <= columns_wide:
-        return text + " " * (columns_wide - taken)
+def cut_to(text: str, columns_wide: int) -> str:
+    """
+    The text, if need be without its colour and its end, so that it takes no more columns than that.
+    """
+    if width(text) <= columns_wide:
+        return text
     shown = _ESCAPES.sub("", text)
     while shown and width(shown) > columns_wide - 1:
         shown = shown[:-1]
-    return shown + "…" + " " * (columns_wide - 1 - width(shown))
+    return shown + "…"
+
+
+def _cell(text: str, columns_wide: int) -> str:
+    text = cut_to(text, columns_wide)
+    return text + " " * (columns_wide - width(text))

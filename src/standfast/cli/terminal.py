@@ -13,6 +13,7 @@ import sys
 from collections.abc import Mapping
 from typing import Literal, TextIO
 
+from standfast.cli.status_line import StatusLine
 from standfast.cli.style import Style
 
 Colour = Literal["auto", "always", "never"]
@@ -48,6 +49,7 @@ class Terminal:
         environment = os.environ if environment is None else environment
         self.data = Style(colour=_wants_colour(self.out, colour, environment), unicode=_can_unicode(self.out))
         self.talk = Style(colour=_wants_colour(self.err, colour, environment), unicode=_can_unicode(self.err))
+        self.status = StatusLine(self.err)
         self._dumb = environment.get("TERM") == "dumb" or bool(environment.get("CI"))
 
     @property
@@ -75,27 +77,35 @@ class Terminal:
         """
         One piece of data, flushed, so that a pipe's reader sees it now.
         """
-        self.out.write(self.data.plain(text) + "\n")
-        self.out.flush()
+        self.write_line(self.data.plain(text))
 
     def raw(self, data: bytes) -> None:
         """
         Bytes of a job's output, as they are.
         """
         buffer = getattr(self.out, "buffer", None)
-        if buffer is None:
-            self.out.write(data.decode(errors="replace"))
-        else:
+        with self.status.aside():
+            if buffer is None:
+                self.out.write(data.decode(errors="replace"))
+            else:
+                self.out.flush()
+                buffer.write(data)
             self.out.flush()
-            buffer.write(data)
-        self.out.flush()
+
+    def write_line(self, text: str, *, out: bool = True) -> None:
+        """
+        One line to stdout, or to stderr, as it is, and flushed; a status line gets out of its way.
+        """
+        stream = self.out if out else self.err
+        with self.status.aside():
+            stream.write(text + "\n")
+            stream.flush()
 
     def say(self, text: str = "") -> None:
         """
         One line for a person.
         """
-        self.err.write(self.talk.plain(text) + "\n")
-        self.err.flush()
+        self.write_line(self.talk.plain(text), out=False)
 
     def answer(self, question: str) -> str:
         """

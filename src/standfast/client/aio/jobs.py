@@ -28,6 +28,9 @@ T = TypeVar("T")
 HOLD_S = 20.0
 """How long one question for a change is held by the server before it is asked anew."""
 
+EVENTS_AT_ONCE = 500
+"""Events in one answer."""
+
 
 class AsyncJobPage(Sequence[AsyncJobView]):
     """
@@ -326,16 +329,16 @@ class AsyncJobs:
             follow: Go on until the job is final, over broken lines, without gap or double.
             after: Number of the event to begin behind.
         """
-        view = await self.get(uid_of(job))
+        view = await self.get(uid_of(job)) if follow else None
         seq = after
         while True:
-            page = await self._send(calls.events(view.uid, after=seq))
+            page = await self._send(calls.events(uid_of(job), after=seq, limit=EVENTS_AT_ONCE))
             for event in page.items:
                 yield event
                 seq = event.seq
-            if page.items:
+            if len(page.items) == EVENTS_AT_ONCE or (page.items and follow):
                 continue
-            if not follow or view.final:
+            if view is None or view.final:
                 return
             view = await self.changed(view)
 

@@ -28,6 +28,9 @@ T = TypeVar("T")
 HOLD_S = 20.0
 """How long one question for a change is held by the server before it is asked anew."""
 
+EVENTS_AT_ONCE = 500
+"""Events in one answer."""
+
 
 class JobPage(Sequence[JobView]):
     """
@@ -318,16 +321,16 @@ class Jobs:
             follow: Go on until the job is final, over broken lines, without gap or double.
             after: Number of the event to begin behind.
         """
-        view = self.get(uid_of(job))
+        view = self.get(uid_of(job)) if follow else None
         seq = after
         while True:
-            page = self._send(calls.events(view.uid, after=seq))
+            page = self._send(calls.events(uid_of(job), after=seq, limit=EVENTS_AT_ONCE))
             for event in page.items:
                 yield event
                 seq = event.seq
-            if page.items:
+            if len(page.items) == EVENTS_AT_ONCE or (page.items and follow):
                 continue
-            if not follow or view.final:
+            if view is None or view.final:
                 return
             view = self.changed(view)
 
