@@ -208,6 +208,8 @@ def main(port: int, token: str) -> None:
     """
     One load per line of stdin, its result as a line of stdout.
     """
+    # Buffered whatever the environment says: without, Python takes a short write of a long line for a whole one.
+    told = open(sys.stdout.fileno(), "w", closefd=False)  # noqa: SIM115 - as long as the process
     for line in sys.stdin:
         wanted = json.loads(line)
         if "paths" in wanted:
@@ -216,7 +218,7 @@ def main(port: int, token: str) -> None:
         else:
             requests = submits(wanted, token)
         done = uvloop.run(drive(port, requests, wanted["clients"], wanted.get("pause_s", 0.0)))
-        print(json.dumps({**asdict(done), "accepted": done.accepted * wanted.get("batch", 1)}), flush=True)
+        print(json.dumps({**asdict(done), "accepted": done.accepted * wanted.get("batch", 1)}), file=told, flush=True)
 
 
 if __name__ == "__main__":
