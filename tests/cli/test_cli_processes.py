@@ -192,6 +192,22 @@ def test_a_control_plane_that_cannot_start_says_why_and_where(world: dict[str, s
     assert msgspec.json.decode(machine.stderr)["code"] == "not_started"
 
 
+def test_serve_tells_a_folder_that_is_none_from_an_address_that_is_taken(world: dict[str, str], tmp_path: Path) -> None:
+    """
+    Each with what it is about, exit 1.
+    """
+    taken = tmp_path / "taken"
+    taken.write_text("not a folder")
+    folder = call({**world, "STANDFAST_STATE_DIR": str(taken)}, "serve")
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        port = busy.getsockname()[1]
+        address = call(world, "serve", "--listen", f"127.0.0.1:{port}")
+
+    assert folder.returncode == address.returncode == 1
+    assert f"error: cannot start: File exists: {taken} [not_started]" in folder.stderr
+    assert f"error: cannot listen on 127.0.0.1:{port}: Address already in use [address_taken]" in address.stderr
+
+
 def test_two_embedded_verbs_at_once(world: dict[str, str]) -> None:
     """
     The second uses the first one's control plane, and takes over when that ends.

@@ -9,6 +9,7 @@ A control plane that died is missed until it is back, so its start imports littl
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -106,5 +107,10 @@ def run(
         code = Exit.USAGE if error.code != "store_held" else Exit.CONFLICT
         raise Quit(code, error.message, name=error.code, hint=error.hint) from error
     except OSError as error:
-        raise Quit(Exit.TROUBLE, f"cannot listen: {error}", name="address_taken") from error
+        if error.filename is None:
+            # Python's own text names the address once more.
+            why = os.strerror(error.errno) if error.errno else str(error)
+            raise Quit(Exit.TROUBLE, f"cannot listen on {host}:{port}: {why}", name="address_taken") from error
+        # About a file: the state folder, or something in it.
+        raise Quit(Exit.TROUBLE, f"cannot start: {error.strerror}: {error.filename}", name="not_started") from error
     return Exit.OK
