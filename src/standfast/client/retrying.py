@@ -66,7 +66,8 @@ class Tries:
             self.sent = True
         if elapsed_s + pause_s > self._for_s:
             raise self._no_answer(error, elapsed_s) from error
-        self._tell(f"no answer from {self._server}")
+        nobody = isinstance(error, _NOTHING_LEFT)
+        self._tell(f"cannot reach {self._server}" if nobody else f"no answer from {self._server}")
         return pause_s
 
     def _tell(self, what: str) -> None:
