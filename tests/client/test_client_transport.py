@@ -4,6 +4,7 @@ Lost answers: what is sent again, for how long, and what the caller hears.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import httpx2
@@ -150,6 +151,19 @@ def test_something_else_at_that_address_is_no_control_plane() -> None:
     other, _ = client_of([lambda r: httpx2.Response(502, text="bad gateway")], retry_for_s=0.0)
     with pytest.raises(Unavailable):
         other.jobs.get("job_x")
+
+
+def test_a_wait_with_an_end_does_not_outwait_it_by_far() -> None:
+    """
+    A control plane that is gone keeps the caller as long as a question would, not as long as a change.
+    """
+    running = {**JOB, "phase": "running"}
+    sf, _ = client_of([lambda r: httpx2.Response(200, json=running), refused], retry_for_s=30.0)
+    begun = time.monotonic()
+    with pytest.raises(NoAnswer):
+        sf.jobs.wait("job_x", timeout=0.5)
+
+    assert time.monotonic() - begun < 6.0
 
 
 def test_breaks_are_told() -> None:

@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from standfast.cli.table import cut_to, width
-
 TICK_S = 0.25
 """Between two drawings; output that comes in between is not followed by one, so much of it costs nothing more."""
 
@@ -60,6 +58,8 @@ class StatusLine:
             yield
 
     def _tick(self, say: Callable[[], str], paint: Callable[[str], str], stopped: threading.Event) -> None:
+        from standfast.cli.table import cut_to, width  # here, because few verbs ever draw
+
         while not stopped.wait(TICK_S):
             text = cut_to(say(), self._columns() - 1)
             with self._lock:

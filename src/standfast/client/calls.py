@@ -41,8 +41,8 @@ class Answer:
 class Call(Generic[T]):
     """
     One request. change: it changes something, so it is repeated for longer. patient: so is it, because its caller waits
-    anyway. waits_s: how long it asks the server to
-    hold the answer back. done_if: refusals that mean an earlier, unanswered try of it had worked.
+    anyway, but no longer than `patience_s` if that is given. waits_s: how long it asks the server to hold the answer
+    back. done_if: refusals that mean an earlier, unanswered try of it had worked.
     """
 
     method: str
@@ -54,6 +54,7 @@ class Call(Generic[T]):
     request_id: str | None = None
     change: bool = False
     patient: bool = False
+    patience_s: float | None = None
     waits_s: float = 0.0
     done_if: frozenset[int] = frozenset()
 
@@ -174,12 +175,14 @@ def get_job(uid: str) -> Call[answers.Job]:
     return Call("GET", _path(uid), _job)
 
 
-def wait_change(uid: str, *, revision: int, timeout_s: float) -> Call[answers.Job]:
+def wait_change(uid: str, *, revision: int, timeout_s: float, patience_s: float | None = None) -> Call[answers.Job]:
     """
     The job once its revision differs from `revision`, or as it is after `timeout_s` seconds.
+
+    patience_s: how long the caller will wait in all, so that a control plane that is gone does not keep it longer.
     """
     query = (("wait", "change"), ("revision", str(revision)), ("timeout", f"{timeout_s:.3f}"))
-    return Call("GET", _path(uid), _job, query=query, waits_s=timeout_s, patient=True)
+    return Call("GET", _path(uid), _job, query=query, waits_s=timeout_s, patient=True, patience_s=patience_s)
 
 
 def command(uid: str, verb: str, body: Mapping[str, Any], *, key: str) -> Call[answers.Job]:

@@ -107,8 +107,12 @@ def fresh_key() -> str:
 
 
 def _tries(call: Call[T], address: Address[Any]) -> Tries:
+    least_s = min(READ_FOR_S, address.retry_for_s)
+    for_s = address.retry_for_s if call.change or call.patient else least_s
+    if call.patience_s is not None:
+        for_s = min(for_s, max(least_s, call.patience_s))
     return Tries(
-        for_s=address.retry_for_s if call.change or call.patient else min(READ_FOR_S, address.retry_for_s),
+        for_s=for_s,
         seed=call.request_id or call.path,
         request_id=call.request_id,
         server=address.server,

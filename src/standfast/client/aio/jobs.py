@@ -187,7 +187,7 @@ class AsyncJobs:
             left_s = HOLD_S if timeout is None else timeout - (time.monotonic() - begun)
             if left_s <= 0:
                 raise WaitTimeout.of(view, timeout or 0.0)
-            view = await self.changed(view, timeout=min(HOLD_S, left_s))
+            view = await self._changed(view, min(HOLD_S, left_s), None if timeout is None else left_s)
 
     async def follow(
         self, job: AsyncJobView | str, *, show: showing.Show | None = None, timeout: float | None = None
@@ -222,13 +222,13 @@ class AsyncJobs:
             left_s = HOLD_S if timeout is None else timeout - (time.monotonic() - begun)
             if left_s <= 0:
                 raise WaitTimeout.of(view, timeout or 0.0)
-            view = await self.changed(view, timeout=min(HOLD_S, left_s))
+            view = await self._changed(view, min(HOLD_S, left_s), None if timeout is None else left_s)
 
     async def changed(self, job: AsyncJobView, *, timeout: float = HOLD_S) -> AsyncJobView:
         """
         The job once anything happened to it since this view, or as it is after `timeout` seconds.
         """
-        return await self._view(calls.wait_change(job.uid, revision=job.revision, timeout_s=timeout))
+        return await self._changed(job, timeout, None)
 
     async def cancel(self, job: AsyncJobView | str, *, reason: str | None = None) -> AsyncJobView:
         """
@@ -379,6 +379,11 @@ class AsyncJobs:
                     yield line
             if reading.must_look:
                 view = await self.changed(view, timeout=reading.pause_s)
+
+    async def _changed(self, job: AsyncJobView, hold_s: float, patience_s: float | None) -> AsyncJobView:
+        return await self._view(
+            calls.wait_change(job.uid, revision=job.revision, timeout_s=hold_s, patience_s=patience_s)
+        )
 
     async def _command(self, job: AsyncJobView | str, verb: str, body: Mapping[str, Any]) -> AsyncJobView:
         return await self._view(calls.command(uid_of(job), verb, body, key=fresh_key()))

@@ -187,7 +187,7 @@ class Jobs:
             left_s = HOLD_S if timeout is None else timeout - (time.monotonic() - begun)
             if left_s <= 0:
                 raise WaitTimeout.of(view, timeout or 0.0)
-            view = self.changed(view, timeout=min(HOLD_S, left_s))
+            view = self._changed(view, min(HOLD_S, left_s), None if timeout is None else left_s)
 
     def follow(self, job: JobView | str, *, show: showing.Show | None = None, timeout: float | None = None) -> JobView:
         """
@@ -220,13 +220,13 @@ class Jobs:
             left_s = HOLD_S if timeout is None else timeout - (time.monotonic() - begun)
             if left_s <= 0:
                 raise WaitTimeout.of(view, timeout or 0.0)
-            view = self.changed(view, timeout=min(HOLD_S, left_s))
+            view = self._changed(view, min(HOLD_S, left_s), None if timeout is None else left_s)
 
     def changed(self, job: JobView, *, timeout: float = HOLD_S) -> JobView:
         """
         The job once anything happened to it since this view, or as it is after `timeout` seconds.
         """
-        return self._view(calls.wait_change(job.uid, revision=job.revision, timeout_s=timeout))
+        return self._changed(job, timeout, None)
 
     def cancel(self, job: JobView | str, *, reason: str | None = None) -> JobView:
         """
@@ -369,6 +369,9 @@ class Jobs:
                     yield from reading.take(chunk, view.snapshot)
             if reading.must_look:
                 view = self.changed(view, timeout=reading.pause_s)
+
+    def _changed(self, job: JobView, hold_s: float, patience_s: float | None) -> JobView:
+        return self._view(calls.wait_change(job.uid, revision=job.revision, timeout_s=hold_s, patience_s=patience_s))
 
     def _command(self, job: JobView | str, verb: str, body: Mapping[str, Any]) -> JobView:
         return self._view(calls.command(uid_of(job), verb, body, key=fresh_key()))
