@@ -15,7 +15,7 @@ import msgspec
 
 from standfast.core.errors import Rejected
 from standfast.core.job.attempt import StopCause
-from standfast.core.job.decisions import DECISIONS
+from standfast.core.job.decisions import DECISIONS, Decide
 from standfast.core.job.inputs import Cancel, Input, Resolve, Resume, Suspend
 from standfast.core.job.machine import decide
 from standfast.core.job.state import Doubt, Job, Phase
@@ -204,10 +204,17 @@ def next_of(job: Job) -> Next | None:
     """
     if job.phase.final:
         return None
+    if job.wake_at is None:
+        return _next(job.phase)
     action = _NEXT[job.phase]
-    if job.phase is Phase.RUNNING and job.wake_at is not None:
+    if job.phase is Phase.RUNNING:
         action = "stop it at its deadline, unless it ends before"
     return Next(action=action, at=job.wake_at)
+
+
+@cache
+def _next(phase: Phase) -> Next:
+    return Next(action=_NEXT[phase])
 
 
 _COMMANDS: Mapping[str, Input] = {
@@ -222,14 +229,22 @@ def moves(job: Job) -> tuple[Move, ...]:
     """
     Every verb a person might want, each with whether it would do anything now; asked of `decide`, so never wrong.
     """
-    return (*[_move(job, verb, command) for verb, command in _COMMANDS.items()], *_after_the_end(job.phase))
+    return (*[_move(job, *row) for row in _rows(job.phase)], *_after_the_end(job.phase))
 
 
-def _move(job: Job, verb: str, command: Input) -> Move:
-    if (job.phase, type(command)) not in DECISIONS:
+@cache
+def _rows(phase: Phase) -> tuple[tuple[str, Input, Decide | None], ...]:
+    """
+    Each verb with its command, and with the row that `decide` finds for it in that phase.
+    """
+    return tuple((verb, command, DECISIONS.get((phase, type(command)))) for verb, command in _COMMANDS.items())
+
+
+def _move(job: Job, verb: str, command: Input, decision: Decide | None) -> Move:
+    if decision is None:
         return Move(verb=verb, allowed=False, why=_refusal(job, verb, command))
     try:
-        does = decide(job, command, job.updated_at)
+        does = decision(job, command, job.updated_at)
     except Rejected as refused:
         return Move(verb=verb, allowed=False, why=refused.message)
     return _useful(verb) if does else _useless(job.phase, verb)
