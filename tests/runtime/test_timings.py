@@ -1,13 +1,15 @@
 """
-Times by bucket, as Prometheus reads them.
+Times by bucket and counts, as Prometheus reads them.
 """
 
 from __future__ import annotations
 
 import pytest
-from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.registry import Collector
 
+from standfast.runtime.tally import Tally
 from standfast.runtime.timings import Timings
 
 BOUNDS = (0.001, 0.5, 30)
@@ -36,11 +38,28 @@ def test_it_tells_what_the_library_would_tell() -> None:
     assert told == _told(theirs) and len(told) == 2 * (len(BOUNDS) + 3)
 
 
-def test_a_name_is_taken_once() -> None:
+def test_a_tally_tells_what_the_library_would_tell() -> None:
+    """
+    Likewise for counts.
+    """
+    ours, theirs = CollectorRegistry(), CollectorRegistry()
+    tally = Tally("t", "Things.", ("kind",))
+    ours.register(tally)
+    counter = Counter("t", "Things.", ("kind",), registry=theirs)
+    for kind in ("a", "b", "a"):
+        tally.of(kind).value += 1
+        counter.labels(kind).inc()
+    assert _told(ours) == _told(theirs) == {("t_total", (("kind", "a"),)): 2, ("t_total", (("kind", "b"),)): 1}
+
+
+@pytest.mark.parametrize(
+    "family", [Timings("t_seconds", "Times.", ("call",), BOUNDS), Tally("t", "Things.", ("kind",))]
+)
+def test_a_name_is_taken_once(family: Collector) -> None:
     """
     A second family of the same name is refused, as the library refuses it: two would be read as one.
     """
     registry = CollectorRegistry()
-    registry.register(Timings("t_seconds", "Times.", ("call",), BOUNDS))
-    with pytest.raises(ValueError, match="t_seconds"):
-        registry.register(Timings("t_seconds", "Times.", ("call",), BOUNDS))
+    registry.register(family)
+    with pytest.raises(ValueError, match="Duplicated"):
+        registry.register(family)

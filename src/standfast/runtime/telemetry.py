@@ -17,6 +17,7 @@ from standfast.core.errors import StandfastError
 from standfast.core.job import events as e
 from standfast.core.job.machine import Step
 from standfast.core.job.observation import Unreachable
+from standfast.runtime.tally import Count, Tally
 from standfast.runtime.timings import Timer, Timings
 
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -37,7 +38,8 @@ class Metrics:
             ("port", "call", "code"),
             registry=self.registry,
         )
-        self.events = Counter("standfast_events", "Events committed, by kind.", ("kind",), registry=self.registry)
+        self.events = Tally("standfast_events", "Events committed, by kind.", ("kind",))
+        self.register(self.events)
         self.failures = Counter(
             "standfast_attempt_failures",
             "Failed attempts, by engine and class.",
@@ -103,7 +105,7 @@ class StoreHook(PortHook):
 
     def __init__(self, metrics: Metrics, port: str) -> None:
         super().__init__(metrics, port)
-        self._kinds: dict[type[e.Event], Counter] = {}
+        self._kinds: dict[type[e.Event], Count] = {}
 
     def after(self, call: str, token: object, args: tuple[Any, ...], answer: Any, error: BaseException | None) -> None:
         """
@@ -114,22 +116,18 @@ class StoreHook(PortHook):
             self._count(args[0], answer)
 
     def _count(self, steps: Sequence[Step], answers: Sequence[Any]) -> None:
-        kinds: dict[type[e.Event], int] = {}
         for taken, answer in zip(steps, answers, strict=True):
             if answer is not taken.after and getattr(answer, "revision", None) != taken.after.revision:
                 if taken.before is None:
                     self._metrics.duplicates.inc()
                 continue
             for event in taken.events:
-                kind = type(event)
-                kinds[kind] = kinds.get(kind, 0) + 1
+                count = self._kinds.get(type(event))
+                if count is None:
+                    count = self._kinds[type(event)] = self._metrics.events.of(type(event).__name__)
+                count.value += 1
                 if isinstance(event, _ENDS) and event.end.failure is not None:
                     self._metrics.failures.labels(taken.after.spec.engine, event.end.failure.failure_class).inc()
-        for kind, count in kinds.items():
-            counter = self._kinds.get(kind)
-            if counter is None:
-                counter = self._kinds[kind] = self._metrics.events.labels(kind.__name__)
-            counter.inc(count)
 
 
 _ENDS = (e.Failed, e.RetryScheduled)
