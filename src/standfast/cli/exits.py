@@ -40,7 +40,7 @@ MEANINGS: dict[Exit, str] = {
     Exit.NOT_FOUND: "no such thing",
     Exit.NOT_ALLOWED: "not signed in, or not allowed",
     Exit.CONFLICT: "conflict: not possible in this phase, key re-used, revision moved",
-    Exit.UNKNOWN: "no answer, outcome unknown here; safe to send again with the printed request id",
+    Exit.UNKNOWN: "no answer, or not now; outcome unknown here, safe to send again with the printed request id",
     Exit.PENDING: "waiting timed out; the job goes on",
     Exit.FAILED: "the job ended failed",
     Exit.CANCELLED: "the job ended cancelled",
