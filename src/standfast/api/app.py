@@ -48,7 +48,7 @@ def build_app(
     """
     feed = Feed(world, event_frame)
     desk = Desk(world, intake, waiting, ready, metrics, feed, _description, body_bytes_max)
-    door = Door(desk, tokens, Buckets(world.clock, requests_per_s))
+    door = Door(desk, tokens, Buckets(requests_per_s))
     by_path: dict[str, list[Route]] = {}
     for route in ROUTES:
         by_path.setdefault(route.path, []).append(route)

@@ -7,14 +7,15 @@ Belongs here: the token bucket and the body reader. Not here: answers to what ex
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import OrderedDict
+from collections.abc import Callable
 
 from starlette.requests import ClientDisconnect, Request
 
 from standfast.api.headers import header
 from standfast.api.problems import Throttled
 from standfast.core.errors import InvalidSpec
-from standfast.ports.clock import Clock
 
 BODY_S = 30.0
 """Longest wait for a body."""
@@ -25,11 +26,11 @@ CALLERS_MAX = 10_000
 
 class Buckets:
     """
-    One token bucket per caller: `per_s` requests a second, bursts of twice that.
+    One token bucket per caller: `per_s` requests a second, bursts of twice that. now: seconds since whenever.
     """
 
-    def __init__(self, clock: Clock, per_s: float) -> None:
-        self._clock = clock
+    def __init__(self, per_s: float, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
         self._per_s = per_s
         self._burst = max(1.0, per_s * 2)
         self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()
@@ -41,7 +42,7 @@ class Buckets:
         Raises:
             Throttled: It has none left; `retry_after_s` says when it has.
         """
-        now = self._clock.now().timestamp()
+        now = self._now()
         level, at = self._levels.get(caller, (self._burst, now))
         level = min(self._burst, level + (now - at) * self._per_s)
         if level < 1:
