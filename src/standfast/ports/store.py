@@ -187,8 +187,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 
 class Page(msgspec.Struct, frozen=True):
     """
-    jobs: the last accepted first. next_after: the place to continue behind, None at the end. seq: the newest event when it
-    was read.
+    jobs: the last accepted first. next_after: the place to continue behind, None at the end. seq: the newest event when
+    it was read.
     """
 
     jobs: list[Job]

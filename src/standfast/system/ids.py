@@ -27,6 +27,7 @@ class SystemIds:
 
     def __init__(self) -> None:
         self._last_ms = 0
+        self._head = ""
         self._tail = 0
 
     def job_uid(self) -> str:
@@ -36,10 +37,11 @@ class SystemIds:
         now_ms = time.time_ns() // 1_000_000
         if now_ms > self._last_ms:
             self._last_ms = now_ms
+            self._head = "job_" + base32(now_ms, 10)
             self._tail = secrets.randbits(79)
         else:
             self._tail += 1 + secrets.randbits(16)
-        return "job_" + base32((self._last_ms << 80) | self._tail, 26)
+        return self._head + base32(self._tail, 16)
 
     def request_id(self) -> str:
         """

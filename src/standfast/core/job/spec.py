@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Literal
 
@@ -95,54 +95,72 @@ def check(spec: Spec, *, at: str = "/spec") -> list[FieldError]:
     """
     wrong: list[FieldError] = []
 
-    def demand(good: bool, pointer: str, message: str, code: str = "out_of_range") -> None:
-        if not good:
-            wrong.append(FieldError(at + pointer, code, message))
+    def refuse(pointer: str, message: str, code: str = "out_of_range") -> None:
+        wrong.append(FieldError(at + pointer, code, message))
 
-    demand(bool(NAME.fullmatch(spec.engine)), "/engine", "must be the name of an engine", "malformed")
-    demand(bool(NAME.fullmatch(spec.queue)), "/queue", _NAME_RULE, "malformed")
-    demand(abs(spec.priority) <= PRIORITY_MAX, "/priority", f"must be -{PRIORITY_MAX}..{PRIORITY_MAX}")
-    for name in ("deadline_s", "start_deadline_s"):
-        value = getattr(spec, name)
-        demand(value is None or 0 < value <= SECONDS_MAX, f"/{name}", "must be more than 0 seconds, at most 100 years")
-    demand(0 <= spec.stop_grace_s <= 86_400, "/stop_grace_s", "must be 0..86400 seconds")
-    demand(
-        spec.start_at is None or spec.start_at.tzinfo is not None,
-        "/start_at",
-        "must name its UTC offset",
-        "malformed",
-    )
-    # A date at the end of the calendar is no longer one in UTC, or with a deadline added.
-    demand(spec.start_at is None or 1900 < spec.start_at.year < 9000, "/start_at", "must be in the years 1901..8999")
-    demand(_over(spec.resources.memory_mib, 0), "/resources/memory_mib", "must be more than 0 MiB")
-    demand(_over(spec.resources.cpus, 0), "/resources/cpus", "must be more than 0")
-    for name in ("compute_s", "logs_s", "record_s"):
-        value = getattr(spec.ttl, name)
-        demand(value is None or 0 <= value <= SECONDS_MAX, f"/ttl/{name}", "must be 0 seconds to 100 years, or null")
-    retry = spec.retry
-    demand(1 <= retry.max_attempts <= 100, "/retry/max_attempts", "must be 1..100")
-    demand(0 <= retry.backoff_base_s <= 86_400, "/retry/backoff_base_s", "must be 0..86400 seconds")
-    demand(0 <= retry.backoff_cap_s <= 604_800, "/retry/backoff_cap_s", "must be 0..604800 seconds")
+    if not NAME.fullmatch(spec.engine):
+        refuse("/engine", "must be the name of an engine", "malformed")
+    if not NAME.fullmatch(spec.queue):
+        refuse("/queue", _NAME_RULE, "malformed")
+    if abs(spec.priority) > PRIORITY_MAX:
+        refuse("/priority", f"must be -{PRIORITY_MAX}..{PRIORITY_MAX}")
+    if not _within(spec.deadline_s):
+        refuse("/deadline_s", "must be more than 0 seconds, at most 100 years")
+    if not _within(spec.start_deadline_s):
+        refuse("/start_deadline_s", "must be more than 0 seconds, at most 100 years")
+    if not 0 <= spec.stop_grace_s <= 86_400:
+        refuse("/stop_grace_s", "must be 0..86400 seconds")
+    if spec.start_at is not None:
+        if spec.start_at.tzinfo is None:
+            refuse("/start_at", "must name its UTC offset", "malformed")
+        # A date at the end of the calendar is no longer one in UTC, or with a deadline added.
+        if not 1900 < spec.start_at.year < 9000:
+            refuse("/start_at", "must be in the years 1901..8999")
+    if not _over(spec.resources.memory_mib, 0):
+        refuse("/resources/memory_mib", "must be more than 0 MiB")
+    if not _over(spec.resources.cpus, 0):
+        refuse("/resources/cpus", "must be more than 0")
+    # What is left as it is by most jobs is sound, and not gone through again for each.
+    if spec.ttl is not _PLAIN.ttl:
+        _check_ttl(spec.ttl, refuse)
+    if spec.retry is not _PLAIN.retry:
+        _check_retry(spec.retry, refuse)
+    for code in spec.exit_codes:
+        if code not in _EXIT_CODES:
+            refuse(f"/exit_codes/{code}", "exit codes are 1..255, without leading zeros")
+    if spec.failure_rules:
+        if len(spec.failure_rules) > RULES_MAX:
+            refuse("/failure_rules", f"at most {RULES_MAX} rules")
+        for index, code, message in wrong_patterns([rule.text for rule in spec.failure_rules[:RULES_MAX]]):
+            refuse(f"/failure_rules/{index}/text", message, code)
+    if len(msgspec.json.encode(spec.program)) > PROGRAM_BYTES_MAX:
+        refuse("/program", "is larger than 2 MiB", "too_large")
+    return wrong
+
+
+_PLAIN = Spec()
+
+
+def _check_ttl(ttl: Ttl, refuse: Callable[[str, str], None]) -> None:
+    for name in ttl.__struct_fields__:
+        value = getattr(ttl, name)
+        if value is not None and not 0 <= value <= SECONDS_MAX:
+            refuse(f"/ttl/{name}", "must be 0 seconds to 100 years, or null")
+
+
+def _check_retry(retry: RetryPolicy, refuse: Callable[[str, str], None]) -> None:
+    if not 1 <= retry.max_attempts <= 100:
+        refuse("/retry/max_attempts", "must be 1..100")
+    if not 0 <= retry.backoff_base_s <= 86_400:
+        refuse("/retry/backoff_base_s", "must be 0..86400 seconds")
+    if not 0 <= retry.backoff_cap_s <= 604_800:
+        refuse("/retry/backoff_cap_s", "must be 0..604800 seconds")
     for failure_class, mitigation in retry.mitigate.items():
         where = f"/retry/mitigate/{failure_class}"
-        demand(
-            1 < mitigation.memory_factor <= MEMORY_FACTOR_MAX,
-            f"{where}/memory_factor",
-            f"must be more than 1, at most {MEMORY_FACTOR_MAX}",
-        )
-        demand(_over(mitigation.memory_max_mib, 0), f"{where}/memory_max_mib", "must be more than 0 MiB")
-    for code in spec.exit_codes:
-        demand(code in _EXIT_CODES, f"/exit_codes/{code}", "exit codes are 1..255, without leading zeros")
-    demand(len(spec.failure_rules) <= RULES_MAX, "/failure_rules", f"at most {RULES_MAX} rules")
-    for index, code, message in wrong_patterns([rule.text for rule in spec.failure_rules[:RULES_MAX]]):
-        demand(False, f"/failure_rules/{index}/text", message, code)
-    demand(
-        len(msgspec.json.encode(spec.program)) <= PROGRAM_BYTES_MAX,
-        "/program",
-        "is larger than 2 MiB",
-        "too_large",
-    )
-    return wrong
+        if not 1 < mitigation.memory_factor <= MEMORY_FACTOR_MAX:
+            refuse(f"{where}/memory_factor", f"must be more than 1, at most {MEMORY_FACTOR_MAX}")
+        if not _over(mitigation.memory_max_mib, 0):
+            refuse(f"{where}/memory_max_mib", "must be more than 0 MiB")
 
 
 _EXIT_CODES = frozenset(str(code) for code in range(1, 256))
@@ -171,6 +189,10 @@ def check_names(name: str, namespace: str, labels: Mapping[str, str]) -> list[Fi
                 )
             )
     return wrong
+
+
+def _within(seconds: float | None) -> bool:
+    return seconds is None or 0 < seconds <= SECONDS_MAX
 
 
 def _over(value: float | None, least: float) -> bool:
