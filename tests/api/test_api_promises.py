@@ -145,6 +145,28 @@ async def test_metrics_can_be_parsed(http: Http) -> None:
     assert told["uid"] not in answer.text
 
 
+async def test_metrics_count_what_went_wrong_and_what_did_not_happen_twice(http: Http) -> None:
+    """
+    Failed attempts by class, the one that is tried again too; a submission that was sent again; the calls of the store.
+    """
+    retry = {"max_attempts": 2, "backoff_base_s": 0.001, "backoff_cap_s": 0.001}
+    body = job(program={"fails": 5, "failure_class": "node_lost"}, spec={"retry": retry})
+    for status in (201, 200, 200):
+        answer = await http.post("/v1/jobs", json=body, headers={"Idempotency-Key": "once"})
+        assert answer.status_code == status
+    assert (await ended(http, answer.json()["uid"]))["phase"] == "failed"
+    told = (await http.get("/metrics")).text
+    assert 'standfast_attempt_failures_total{engine="fake",failure_class="node_lost"} 2.0' in told
+    assert "standfast_duplicate_submissions_prevented_total 2.0" in told
+    counts = {
+        (s.labels["port"], s.labels["call"]): s.value
+        for family in text_string_to_metric_families(told)
+        for s in family.samples
+        if s.name == "standfast_port_call_seconds_count"
+    }
+    assert counts["fake", "launch"] == 2 and counts["store", "commit"] >= 3
+
+
 async def test_trouble_of_the_loop_is_told(http: Http, plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
     """
     With a loop that cannot work the process is alive, not ready, and `doctor` says why.

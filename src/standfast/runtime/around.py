@@ -55,15 +55,17 @@ def around(port: P, hook: Hook, calls: frozenset[str] | None = None) -> P:
 
 
 def _through(name: str, method: Callable[..., Any], hook: Hook) -> Callable[..., Any]:
+    before, after = hook.before, hook.after
+
     @functools.wraps(method)
     async def call(*args: Any, **named: Any) -> Any:
-        token = hook.before(name, args)
+        token = before(name, args)
         try:
             answer = await method(*args, **named)
         except BaseException as error:
-            hook.after(name, token, args, None, error)
+            after(name, token, args, None, error)
             raise
-        hook.after(name, token, args, answer, None)
+        after(name, token, args, answer, None)
         return answer
 
     return call

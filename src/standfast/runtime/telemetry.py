@@ -116,21 +116,25 @@ class StoreHook(PortHook):
             self._count(args[0], answer)
 
     def _count(self, steps: Sequence[Step], answers: Sequence[Any]) -> None:
+        kinds = self._kinds
         for taken, answer in zip(steps, answers, strict=True):
-            if answer is not taken.after and getattr(answer, "revision", None) != taken.after.revision:
+            after = taken.after
+            if answer is not after and getattr(answer, "revision", None) != after.revision:
                 if taken.before is None:
                     self._metrics.duplicates.inc()
                 continue
             for event in taken.events:
-                count = self._kinds.get(type(event))
+                count = kinds.get(type(event))
                 if count is None:
-                    count = self._kinds[type(event)] = self._metrics.events.of(type(event).__name__)
+                    count = kinds[type(event)] = self._metrics.events.of(type(event).__name__)
                 count.value += 1
-                if isinstance(event, _ENDS) and event.end.failure is not None:
-                    self._metrics.failures.labels(taken.after.spec.engine, event.end.failure.failure_class).inc()
+            if after.attempts:
+                self._count_failures(taken)
 
-
-_ENDS = (e.Failed, e.RetryScheduled)
+    def _count_failures(self, taken: Step) -> None:
+        for event in taken.events:
+            if isinstance(event, e.Failed | e.RetryScheduled) and event.end.failure is not None:
+                self._metrics.failures.labels(taken.after.spec.engine, event.end.failure.failure_class).inc()
 
 
 class EngineHook(PortHook):
