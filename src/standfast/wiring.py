@@ -154,10 +154,10 @@ async def serve(settings: Settings) -> None:
             )
             log = structlog.get_logger(__name__)
             log.info("listening", address=f"http://{host}:{listener.getsockname()[1]}", state=str(settings.state_path))
-            # What was built at the start lives as long as the process: keep the collector from walking it again.
-            gc.collect()
+            # What was built at the start lives as long as the process: keep the collector from walking it ever.
             gc.freeze()
             gc.set_threshold(20_000, 50, 100)
+            gc.enable()
             server = Server(config)
 
             def drain(number: int) -> None:

@@ -5,6 +5,9 @@ How a control plane begins: what its start imports, and its flags read with and 
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 from hypothesis import given
@@ -13,6 +16,17 @@ from hypothesis import strategies as st
 from standfast.cli import foreground
 from standfast.cli.main import build
 from standfast.cli.serve import serve
+
+NOT_FOR_A_SERVER = {
+    *("cyclopts", "yaml", "pydantic", "jinja2", "xml", "importlib.metadata", "httpx2", "requests"),
+    *("starlette.routing", "starlette.middleware", "starlette.testclient", "pyspark", "pygments.lexers.python"),
+    *("standfast.client", "standfast.manifests", "standfast.testing", "standfast.engines.fake"),
+}
+NOT_FOR_A_CLIENT = {
+    *("cyclopts", "yaml", "pydantic", "rich", "structlog", "uvicorn", "starlette", "apsw", "prometheus_client"),
+    *("standfast.cli", "standfast.api", "standfast.wiring", "standfast.runtime", "standfast.client.aio"),
+}
+"""Each costs its import at every start; who needs one imports it where it is needed."""
 
 FLAGS = st.sampled_from([*foreground.FLAGS, "--help", "-h", "--version", "--no-listen", "--", "-x", "--state_dir"])
 VALUES = st.one_of(
@@ -73,3 +87,48 @@ def test_what_people_write_is_plain(listen: str, engines: list[str], slots: int)
 def _parsed(words: list[str]) -> dict[str, Any]:
     _, bound, _ = build().parse_args(["serve", *words], exit_on_error=False, print_error=False)
     return dict(bound.arguments)
+
+
+def test_a_control_plane_imports_only_what_it_needs(tmp_path: Path) -> None:
+    """
+    Until it is ready a served control plane has not imported the parser, YAML, or what only single requests need.
+    """
+    code = (
+        "import sys\n"
+        "from standfast.cli import main\n"
+        "from standfast import wiring\n"
+        "class Told(wiring.Server):\n"
+        "    async def main_loop(self):\n"
+        "        print('\\n'.join(sorted(sys.modules)))\n"
+        "wiring.Server = Told\n"
+        "sys.exit(main.call(sys.argv[1:]))\n"
+    )
+    imported = _imported(code, "serve", "--listen", "127.0.0.1:0", "--state-dir", str(tmp_path))
+
+    assert "standfast.engines.process.engine" in imported and "standfast.stores.sqlite.store" in imported
+    assert not imported & NOT_FOR_A_SERVER
+
+
+def test_a_client_imports_only_what_it_needs() -> None:
+    """
+    A program that imports the client gets none of the server, of the command line, or of asyncio's client.
+    """
+    imported = _imported("import sys, standfast.client; print('\\n'.join(sorted(sys.modules)))")
+
+    assert not imported & NOT_FOR_A_CLIENT
+
+
+def _imported(code: str, *words: str) -> set[str]:
+    """
+    What a process of that code imported, as it printed it.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())

@@ -9,6 +9,7 @@ A control plane that died is missed until it is back, so its start imports littl
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -82,6 +83,8 @@ def run(
     Raises:
         Quit: A setting cannot be used, somebody else holds the store, or the address is taken.
     """
+    # What a start makes stays, so looking for garbage in it is a tenth of its time; `wiring` looks again once it serves.
+    gc.disable()
     from standfast import wiring
     from standfast.settings import Settings
 
@@ -113,4 +116,6 @@ def run(
             raise Quit(Exit.TROUBLE, f"cannot listen on {host}:{port}: {why}", name="address_taken") from error
         # About a file: the state folder, or something in it.
         raise Quit(Exit.TROUBLE, f"cannot start: {error.strerror}: {error.filename}", name="not_started") from error
+    finally:
+        gc.enable()
     return Exit.OK
