@@ -83,7 +83,7 @@ def run(
     Raises:
         Quit: A setting cannot be used, somebody else holds the store, or the address is taken.
     """
-    # What a start makes stays, so looking for garbage in it is a tenth of its time; `wiring` looks again once it serves.
+    # What a start makes stays; to look for garbage in it is a tenth of the time. `wiring` looks again once it serves.
     gc.disable()
     from standfast import wiring
     from standfast.settings import Settings
