@@ -6,6 +6,17 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import msgspec
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """
+    One name that has bytes. put: another number after each put of them, and of no meaning but that.
+    """
+
+    digest: str
+    put: int
+
 
 class Blobs(Protocol):
     """
@@ -30,8 +41,22 @@ class Blobs(Protocol):
         """
         ...
 
-    async def remove(self, digest: str) -> None:
+    async def page(self, *, after: str = "", limit: int) -> list[Kept]:
         """
-        Forget the bytes; unknown names are fine.
+        At most `limit` of the names behind `after`, in their order; fewer only at the end.
+
+        What is put or removed meanwhile may be in it or not.
+
+        Raises:
+            Unavailable: They could not be listed.
+        """
+        ...
+
+    async def remove(self, digest: str, *, put: int | None = None) -> bool:
+        """
+        Forget the bytes; unknown names are fine. False if nothing was removed.
+
+        put: only if they were not put again since `page` told that number. Then either the bytes stay, or a put that
+        came at the same time keeps them anew.
         """
         ...

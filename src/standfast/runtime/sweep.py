@@ -1,5 +1,5 @@
 """
-Orphans: runs that an engine shows under our handles though no job wants them any more.
+Orphans: runs that an engine shows under our handles though no job wants them any more; and the blobs that no job names.
 
 A launch delayed in the network can start after its job was cancelled, so prevention is not enough. Only what is known
 to be superseded is stopped; a run whose job nobody knows is reported and left alone.
@@ -18,6 +18,7 @@ from standfast.core.job.observation import Ended, Present
 from standfast.core.job.state import Job
 from standfast.ports.engine import Capability
 from standfast.runtime.lane import Lane
+from standfast.runtime.unclaimed import Unclaimed
 from standfast.runtime.world import World
 
 log = structlog.get_logger(__name__)
@@ -34,10 +35,11 @@ class Sweep:
         self._world = world
         self.unknown: set[str] = set()
         self._over: dict[str, set[str]] = {}
+        self._unclaimed = Unclaimed(world)
 
     async def run(self, lane: Lane) -> None:
         """
-        Sweep one engine, as soon as it is open and then now and then, until cancelled.
+        Sweep one engine, as soon as it is open and then now and then, until cancelled; whichever is first, the blobs.
         """
         await lane.opened.wait()
         while True:
@@ -46,6 +48,10 @@ class Sweep:
             except (StandfastError, TimeoutError) as error:
                 log.warning("sweep_failed", engine=lane.engine.name, error=str(error))
             await self._world.clock.sleep(self._world.limits.sweep_every_s)
+            try:
+                await self._unclaimed.collect()
+            except StandfastError as error:
+                log.warning("blobs_not_swept", error=str(error))
 
     async def sweep(self, lane: Lane) -> int:
         """

@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import count
 
 from standfast.core.errors import NotFound
+from standfast.ports.blobs import Kept
 
 
 class MemoryBlobs:
@@ -16,6 +18,8 @@ class MemoryBlobs:
 
     def __init__(self) -> None:
         self._kept: dict[str, bytes] = {}
+        self._put: dict[str, int] = {}
+        self._puts = count(1)
 
     async def put(self, data: bytes) -> str:
         """
@@ -23,6 +27,7 @@ class MemoryBlobs:
         """
         digest = "sha256:" + hashlib.sha256(data).hexdigest()
         self._kept[digest] = bytes(data)
+        self._put[digest] = next(self._puts)
         return digest
 
     async def get(self, digest: str) -> bytes:
@@ -33,8 +38,17 @@ class MemoryBlobs:
             raise NotFound(f"there are no bytes kept as {digest}", code="blob_not_found")
         return self._kept[digest]
 
-    async def remove(self, digest: str) -> None:
+    async def page(self, *, after: str = "", limit: int) -> list[Kept]:
         """
         As the port says.
         """
-        self._kept.pop(digest, None)
+        return [Kept(digest, self._put[digest]) for digest in sorted(self._kept) if digest > after][:limit]
+
+    async def remove(self, digest: str, *, put: int | None = None) -> bool:
+        """
+        As the port says.
+        """
+        if digest not in self._kept or put not in (None, self._put[digest]):
+            return False
+        del self._kept[digest], self._put[digest]
+        return True

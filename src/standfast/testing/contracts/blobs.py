@@ -97,6 +97,63 @@ async def spoilt_bytes_are_never_given_out(subject: Subject) -> None:
     assert await blobs.get(digest) == b"true"
 
 
+@_case
+async def pages_show_every_name_once(subject: Subject) -> None:
+    """
+    In the order of the names, each once, however small the pages; the last one is short.
+    """
+    blobs = subject.open()
+    names = sorted([await blobs.put(str(n).encode()) for n in range(40)])
+    found: list[str] = []
+    while page := await blobs.page(after=found[-1] if found else "", limit=7):
+        assert len(page) == 7 or len(found) + len(page) == len(names)
+        found += [kept.digest for kept in page]
+    assert found == names
+
+
+@_case
+async def nothing_is_listed_of_nothing(subject: Subject) -> None:
+    """
+    Before the first put and after the last removal there is no name.
+    """
+    blobs = subject.open()
+    assert await blobs.page(limit=10) == []
+    assert await blobs.remove(await blobs.put(b"brief"))
+    assert await blobs.page(limit=10) == []
+
+
+@_case
+async def what_was_put_again_is_not_removed_for_what_it_was(subject: Subject) -> None:
+    """
+    A removal for the sake of an earlier put leaves the bytes, however soon the second came; one for the last removes.
+    """
+    blobs = subject.open()
+    digest = await blobs.put(b"twice")
+    (first,) = await blobs.page(limit=10)
+    assert first == (await blobs.page(limit=10))[0]
+    await blobs.put(b"twice")
+    (second,) = await blobs.page(limit=10)
+    assert second.put != first.put
+    assert not await blobs.remove(digest, put=first.put)
+    assert await blobs.get(digest) == b"twice"
+    assert await blobs.remove(digest, put=second.put)
+    assert not await blobs.remove(digest, put=second.put)
+    await _not_found(blobs, digest)
+
+
+@_case
+async def a_put_at_the_time_of_a_removal_is_kept(subject: Subject) -> None:
+    """
+    Whichever of the two comes first, what was put is there in the end.
+    """
+    blobs = subject.open()
+    for _ in range(50):
+        digest = await blobs.put(b"contended")
+        (kept,) = await blobs.page(limit=10)
+        await asyncio.gather(blobs.put(b"contended"), blobs.remove(digest, put=kept.put))
+        assert await blobs.get(digest) == b"contended"
+
+
 async def _not_found(blobs: Blobs, digest: str) -> None:
     assert isinstance(await _error_of(blobs.get(digest)), NotFound)
 
